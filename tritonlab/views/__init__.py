@@ -1,0 +1,34 @@
+"""Views: each draws a trace or a result computed from one, in the browser.
+
+Names resolve lazily, so that importing this package loads no widget library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_WHERE = {
+    "View": "base",
+    "tiles": "tiles",
+    "stepper": "stepper",
+    "predict": "predict",
+    "live": "live",
+    "bandwidth": "bandwidth",
+    "roofline": "roofline",
+    "check": "check",
+}
+
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"tritonlab.views has no {name!r}; it has {', '.join(__all__)}")
+    value = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
