@@ -1,0 +1,40 @@
+"""What a launch did, counted: pure functions from a ``Launch`` to a frozen result.
+
+Every function takes a ``Launch``, or a ``Trace`` that holds exactly one. Every result has a
+one-line ``repr``, prints as a small table, and carries ``note``: empty, or why the result is
+partial (accesses that the trace left out, a launch that ended by an error).
+"""
+
+from .coverage import Coverage, Conflict, Write, output_coverage
+from .lanes import program_number
+from .masks import LaneCount, MaskedLanes, masked_lanes
+from .order import Order, program_order
+from .races import Race, Races, find_races
+from .reuse import ArgReuse, Reuse, element_reuse, lru_fetches
+from .tiles import Owners, owners
+from .traffic import ArgTraffic, Traffic, bytes_moved
+
+__all__ = [
+    "ArgReuse",
+    "ArgTraffic",
+    "Conflict",
+    "Coverage",
+    "LaneCount",
+    "MaskedLanes",
+    "Order",
+    "Owners",
+    "Race",
+    "Races",
+    "Reuse",
+    "Traffic",
+    "Write",
+    "bytes_moved",
+    "element_reuse",
+    "find_races",
+    "lru_fetches",
+    "masked_lanes",
+    "output_coverage",
+    "owners",
+    "program_number",
+    "program_order",
+]
