@@ -13,8 +13,8 @@ explores that data in the browser without calling Python again::
 ``plain`` and ``pack`` make it from NumPy. ``text`` is what the view shows in one line: the
 view's repr is ``<NameView text>``, compared by nbval, so it must be deterministic.
 
-The module sees everything that ``common.js`` defines (the namespace ``tl``; the contract stands at its top) and says
-``export default tl.view({...})``.
+The module sees everything that ``common.js`` and ``strip.js`` define (the namespace ``tl``; the contract stands at
+the top of each) and says ``export default tl.view({...})``.
 
 ``live`` replaces ``data`` as a whole (``View.take``) and sets ``status``; ``common.js`` shows both.
 
@@ -80,7 +80,7 @@ class View(anywidget.AnyWidget):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if cls.module:
             own = _HERE / cls.module
-            parts = [_HERE / "common.js", own]
+            parts = [_HERE / "common.js", _HERE / "strip.js", own]
             styles = [_HERE / "common.css", own.with_suffix(".css")]
             cls._esm = "\n".join(p.read_text(encoding="utf-8") for p in parts)
             cls._css = "\n".join(p.read_text(encoding="utf-8") for p in styles if p.exists())
