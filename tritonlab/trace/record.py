@@ -63,6 +63,7 @@ class TensorArg(_Record):
     at offset 0; the valid offsets are those that shape and strides reach (``offsets()``).
     Arguments with the same ``storage`` number share one allocation of ``storage_size`` elements
     (of this argument's dtype), of which this view begins at ``storage_offset``.
+    ``address`` is the allocation's real address, to tell whether a tensor that one holds was this argument.
     ``before`` and ``after`` are the view's values around the launch, in the view's shape
     (bfloat16 and float8 as float32), or None above the size that the trace keeps.
     """
@@ -77,6 +78,7 @@ class TensorArg(_Record):
     storage_offset: int = 0
     storage_size: int = 0
     device: str = "cpu"
+    address: int = field(default=0, compare=False)
     before: np.ndarray | None = None
     after: np.ndarray | None = None
 
@@ -113,7 +115,7 @@ class TensorArg(_Record):
 class Access(_Record):
     """One load, store or atomic of one program on one tensor argument.
 
-    ``offsets`` (int64) and ``mask`` (bool) have the block's shape (``()`` for a scalar pointer);
+    ``offsets`` (int64) and ``mask`` (bool) have the block's shape (``(1,)`` for a scalar pointer);
     offsets count elements of the argument from its pointer. A lane with mask False touches nothing.
     ``values``: what each lane got (masked lanes: the fill) or stored, block-shaped (bfloat16 as
     float32), or None above the size that the trace keeps. ``other`` says whether a load named a fill.

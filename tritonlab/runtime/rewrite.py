@@ -1,0 +1,157 @@
+"""A kernel's source as an ordinary Python function that the interpreter can run.
+
+Triton's own interpreter compiles a kernel's source anew inside its module and leaves dozens of
+names there. Here the code is compiled once, keeps the learner's line numbers, and runs with a copy of
+the module's globals, so that the module never changes. Each loop turn passes ``tick``, where an
+endless loop can be stopped.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import types
+from dataclasses import dataclass
+from typing import Any, Callable
+
+TICK = "__tritonlab_tick__"
+TO_TENSOR = "__tritonlab_to_tensor__"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a jitted function's text stands. ``lines`` are its source lines, the first numbered ``first_line``."""
+
+    name: str
+    file: str
+    first_line: int
+    lines: tuple[str, ...]
+    library: bool
+
+    def text(self, line: int) -> str:
+        """The line of that number, without its line break ("" if it is not part of the source)."""
+        i = line - self.first_line
+        return self.lines[i].rstrip("\n") if 0 <= i < len(self.lines) else ""
+
+    def excerpt(self, line: int, around: int = 2) -> tuple[tuple[int, str], ...]:
+        """(number, text) of the lines around one, dedented together."""
+        first = max(self.first_line, line - around)
+        last = min(self.first_line + len(self.lines) - 1, line + around)
+        texts = textwrap.dedent("\n".join(self.text(n) for n in range(first, last + 1))).split("\n")
+        return tuple(zip(range(first, last + 1), texts))
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Values that are assigned become tensors, as in Triton's interpreter, and each loop turn ticks."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        node.value = ast.Call(
+            func=ast.Name(id=TO_TENSOR, ctx=ast.Load()), args=[node.value], keywords=[]
+        )
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        self.generic_visit(node)
+        if node.value is None:
+            return node
+        value = node.value
+        if not ast.unparse(node.annotation).endswith("constexpr"):
+            value = ast.Call(func=ast.Name(id=TO_TENSOR, ctx=ast.Load()), args=[value], keywords=[])
+        return ast.copy_location(ast.Assign(targets=[node.target], value=value), node)
+
+    def _loop(self, node: Any) -> ast.AST:
+        self.generic_visit(node)
+        tick = ast.Expr(ast.Call(func=ast.Name(id=TICK, ctx=ast.Load()), args=[], keywords=[]))
+        ast.copy_location(tick, node.body[0])
+        node.body.insert(0, ast.fix_missing_locations(tick))
+        return node
+
+    visit_For = visit_While = _loop
+
+
+def _one_line_per_statement(tree: ast.AST) -> None:
+    """Give every expression the line on which its statement begins, whatever the Python version does."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.stmt):
+            continue
+        for name, value in ast.iter_fields(node):
+            children = value if isinstance(value, list) else [value]
+            for child in children:
+                if isinstance(child, ast.AST) and not isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+                    for inner in ast.walk(child):
+                        if hasattr(inner, "lineno"):
+                            inner.lineno = inner.end_lineno = node.lineno  # type: ignore[attr-defined]
+                            inner.col_offset = inner.end_col_offset = 0  # type: ignore[attr-defined]
+
+
+_compiled: dict[int, tuple[Any, types.CodeType, Source]] = {}
+_by_code: dict[int, tuple[types.CodeType, Source]] = {}
+
+
+def source_of(code: types.CodeType) -> Source | None:
+    """The source behind a rewritten function's code, or None for any other code."""
+    known = _by_code.get(id(code))
+    return known[1] if known is not None else None
+
+
+def statement_at(source: Source, line: int) -> ast.stmt | None:
+    """The statement that begins on a line, parsed from the original source."""
+    try:
+        tree = ast.parse(textwrap.dedent("".join(source.lines)))
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and node.lineno + source.first_line - 1 == line:
+            return node
+    return None
+
+
+def compiled(jit: Any) -> tuple[types.CodeType, Source]:
+    """The rewritten code of a ``JITFunction`` and its source. Cached by function, so a redefined kernel is new."""
+    fn = jit.fn
+    known = _compiled.get(id(fn))
+    if known is not None and known[0] is fn:
+        return known[1], known[2]
+    lines, first = getattr(jit, "raw_src", None), getattr(jit, "starting_line_number", None)
+    if not lines or first is None:
+        lines, first = inspect.getsourcelines(fn)
+    file = fn.__code__.co_filename
+    library = (fn.__module__ or "").split(".")[0] == "triton"
+    source = Source(fn.__name__, file, first, tuple(lines), library)
+    tree = ast.parse(textwrap.dedent("".join(lines)))
+    definition = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == fn.__name__)
+    definition.decorator_list = []
+    definition.returns = None
+    arguments = definition.args
+    arguments.defaults, arguments.kw_defaults = [], [None for _ in arguments.kwonlyargs]
+    for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
+        a.annotation = None
+    module = ast.Module(body=[_Rewriter().visit(definition)], type_ignores=[])
+    ast.fix_missing_locations(module)
+    _one_line_per_statement(module)
+    ast.increment_lineno(module, first - 1)
+    code = next(c for c in compile(module, file, "exec").co_consts if isinstance(c, types.CodeType))
+    _compiled[id(fn)] = (fn, code, source)
+    _by_code[id(code)] = (code, source)
+    return code, source
+
+
+def build(jit: Any, extra: dict[str, Any]) -> Callable[..., Any]:
+    """A callable of the kernel's rewritten code over a copy of its globals and captured names, plus ``extra``."""
+    code, _ = compiled(jit)
+    fn = jit.fn
+    names = dict(fn.__globals__)
+    if fn.__closure__:
+        for name, cell in zip(fn.__code__.co_freevars, fn.__closure__):
+            try:
+                names[name] = cell.cell_contents
+            except ValueError:
+                pass
+    for name, value in extra.items():
+        if name.startswith("__") or name not in names:
+            names[name] = value
+    built = types.FunctionType(code, names, fn.__name__, fn.__defaults__)
+    built.__kwdefaults__ = fn.__kwdefaults__
+    return built

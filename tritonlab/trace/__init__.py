@@ -1,0 +1,1 @@
+"""Traces: what a piece of code launched, recorded."""
