@@ -8,7 +8,7 @@ def test_one_axis_runs_in_order(by_hand):
     assert repr(found) == "<Order k[3]: 3 programs of 3 touched memory>"
 
 
-def test_the_interpreter_runs_the_last_axis_fastest_and_a_gpu_the_first(by_hand):
+def test_a_trace_with_the_last_axis_fastest_is_not_in_the_order_of_a_gpu(by_hand):
     x = by_hand.arg("x_ptr", (1,))
     seen = [(i, j) for i in range(2) for j in range(3)]
     found = program_order(by_hand.launch([x], [by_hand.access("load", "x_ptr", p, [0]) for p in seen], (2, 3, 1)))

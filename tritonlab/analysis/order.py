@@ -15,10 +15,10 @@ __all__ = ["Order", "program_order"]
 class Order(_Record):
     """The sequence of programs.
 
-    ``traced``: the programs in the order of their first recorded access, which is the order in which the
-    interpreter ran them (the last axis of the grid fastest). ``gpu``: all programs of the grid in the order
-    in which a GPU hands them out (axis 0 fastest), many of them at a time. ``silent``: the programs
-    of the grid without an access, in the GPU's order.
+    ``traced``: the programs in the order of their first recorded access: the order in which the interpreter
+    ran them, one after another. ``gpu``: all programs of the grid in the order in which a GPU hands them out
+    (axis 0 fastest), many of them at a time. ``silent``: the programs of the grid without an access, in the
+    GPU's order.
     """
 
     kernel: str
