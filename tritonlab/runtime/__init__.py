@@ -38,10 +38,10 @@ from triton.runtime import interpreter as _interpreter  # noqa: E402
 
 from . import guard, numerics, route  # noqa: E402
 from .launch import Event, InterpretedLaunch, Limits, show  # noqa: E402
-from .route import limits, masked_fill, observe  # noqa: E402
+from .route import Captured, capture, limits, masked_fill, observe  # noqa: E402
 
 numerics.install(_interpreter.interpreter_builder)
 guard.install(_interpreter.interpreter_builder)
 route.install()
 
-__all__ = ["Event", "InterpretedLaunch", "KNOWN", "Limits", "limits", "masked_fill", "observe", "show"]
+__all__ = ["Captured", "Event", "InterpretedLaunch", "KNOWN", "Limits", "capture", "limits", "masked_fill", "observe", "show"]

@@ -29,6 +29,7 @@ _limits = [Limits()]
 _observers: list[Any] = []
 _plain: dict[str, Any] = {}
 _told: set[int] = set()
+_capturing = threading.local()
 _AXIS_LIMITS = (2**31 - 1, 65535, 65535)
 _OPTIONS = {
     "num_warps", "num_stages", "num_ctas", "maxnreg", "cluster_dims", "debug", "extern_libs", "enable_fp_fusion", "launch_cooperative_grid",
@@ -82,6 +83,36 @@ def masked_fill(value: float, lines: Any = None, unnamed_only: bool = False) -> 
         state.fill = before
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Captured:
+    """A launch that was asked for and not run: the jitted function, its grid, every parameter's value by name, and
+    the launch options (num_warps, ...). ``device`` is that of its tensors ("" without any)."""
+
+    jit: Any
+    grid: tuple[int, int, int]
+    arguments: dict[str, Any]
+    options: dict[str, Any]
+    device: str = ""
+
+
+@contextmanager
+def capture() -> Iterator[list[Captured]]:
+    """Run no launch of this thread in the block, but append each to the list that ``with ... as`` gives.
+
+    Tensors may be on the CPU, on a GPU or on the meta device; what the kernels would have written stays as it was.
+    """
+    before = getattr(_capturing, "launches", None)
+    _capturing.launches = launches = []
+    try:
+        yield launches
+    finally:
+        _capturing.launches = before
+
+
+def _captures() -> list[Captured] | None:
+    return getattr(_capturing, "launches", None)
+
+
 def install() -> None:
     """Route launches. Idempotent."""
     if _plain:
@@ -98,12 +129,19 @@ def _run(self: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) 
     kinds = {d.type for d in devices.values()}
     if state.launch is not None and _here():
         raise _launch.refuse_nested()
-    if not kinds <= {"cpu", "cuda"}:
-        name, device = next((n, d) for n, d in devices.items() if d.type not in ("cpu", "cuda"))
+    captures = _captures()
+    possible = ("cpu", "cuda") if captures is None else ("cpu", "cuda", "meta")
+    if not kinds <= set(possible):
+        name, device = next((n, d) for n, d in devices.items() if d.type not in possible)
         raise LaunchError(f"argument {name} of {self.fn.__name__} is on device {device}, where no kernel can run", "move it to the CPU or a GPU")
-    if len(kinds) == 2:
+    if {"cpu", "cuda"} <= kinds:
         where = ", ".join(f"{n} is on {d}" for n, d in devices.items())
         raise LaunchError(f"{self.fn.__name__} got tensors on the CPU and on a GPU: {where}", "move all of them to one device, x.to(y.device)")
+    if captures is not None:
+        arguments, options = _bound(self, args, kwargs)
+        device = next((str(d) for d in devices.values()), "")
+        captures.append(Captured(self, (1, 1, 1) if grid is None else _grid(self, grid, arguments), arguments, options, device))
+        return None
     interpreted = bool(_observers) or kinds == {"cpu"} or (not kinds and not torch.cuda.is_available())
     if warmup and interpreted and not _observers:
         raise LaunchError(
@@ -149,7 +187,8 @@ def _tensors_in(name: str, value: Any) -> Iterator[tuple[str, torch.Tensor]]:
             yield from _tensors_in(f"{name}[{i}]", item)
 
 
-def _interpret(jit: Any, args: tuple[Any, ...], grid: Any, kwargs: dict[str, Any]) -> None:
+def _bound(jit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Every parameter's value by name, constexprs unwrapped, and the launch options, both checked."""
     name = jit.fn.__name__
     options = {k: v for k, v in kwargs.items() if k not in jit.arg_names}
     _check_options(jit, options)
@@ -166,12 +205,18 @@ def _interpret(jit: Any, args: tuple[Any, ...], grid: Any, kwargs: dict[str, Any
             raise LaunchTypeError(f"{name}: {p.name} is a tl.constexpr, and got a tensor of shape {tuple(value.shape)}", "a constexpr is a plain value known before the launch; drop the annotation for a tensor")
         if hasattr(value, "value") and type(value).__name__ == "constexpr":
             arguments[p.name] = value.value
+    return arguments, options
+
+
+def _interpret(jit: Any, args: tuple[Any, ...], grid: Any, kwargs: dict[str, Any]) -> None:
+    name = jit.fn.__name__
+    arguments, options = _bound(jit, args, kwargs)
     shape = _grid(jit, grid, arguments)
     limit = _limits[-1]
     programs = shape[0] * shape[1] * shape[2]
     if programs > limit.programs:
         error = BudgetError(
-            f"the grid {tuple(shape)} has {programs:,} programs, and the interpreter runs at most {limit.programs:,} (3 to 5 ms each)",
+            f"the grid {tuple(shape)} has {programs:,} programs, and the interpreter runs at most {limit.programs:,}",
             "use a smaller input or a larger block here, or raise the limit: with lab.limits(programs=...):",
         )
         source = rewrite.compiled(jit)[1]
@@ -249,14 +294,17 @@ def _autotune(self: Any, *args: Any, **kwargs: Any) -> Any:
         twice = kwargs.keys() & config.kwargs.keys()
         if twice:
             raise LaunchError(f"{', '.join(sorted(twice))} of {self.base_fn.__name__} comes from @triton.autotune and was passed at the launch too", "leave it out of the launch")
-        if id(self) not in _told:
+        if id(self) not in _told and _captures() is None:
             _told.add(id(self))
             print(f"[{self.base_fn.__name__}] not tuned: nothing can be timed in the interpreter, so the first config is taken ({config})", file=sys.stderr)
         self.best_config = config
         full = {**self.nargs, **kwargs, **config.all_kwargs()}
         if config.pre_hook is not None:
             config.pre_hook(full)
-        self.pre_hook(full, reset_only=True) if not self.user_defined_pre_hook else self.pre_hook(full)
+        if self.user_defined_pre_hook:
+            self.pre_hook(full)
+        elif _captures() is None:
+            self.pre_hook(full, reset_only=True)
         return self.fn.run(*args, **kwargs, **config.all_kwargs())
     finally:
         self.nargs = None
@@ -268,7 +316,7 @@ def _usable(config: Any) -> bool:
 
 
 def _compiled_devices(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    if _observers:
+    if _observers or _captures() is not None:
         return False
     jit = tuner.fn
     while not isinstance(jit, tjit.JITFunction):
