@@ -6,10 +6,12 @@ has nothing to work out and tests can read what a learner will read.
 
 from __future__ import annotations
 
+from typing import Sequence
+
 import numpy as np
 
 from tritonlab.trace.record import Access, Launch, Local, Step, TensorArg, short
-from tritonlab.views.packed import number, span
+from tritonlab.views.values import number, span
 
 __all__ = ["access_words", "outside", "shown_program", "step_words", "value_words"]
 
@@ -101,10 +103,11 @@ def _becomes(local: Local) -> str:
     return f"{local.name} {verb} {value_words(local)}"
 
 
-def step_words(launch: Launch, step: Step, time: int = 1, times: int = 1) -> str:
+def step_words(launch: Launch, step: Step, time: int = 1, times: int = 1, bound: Sequence[str] = ()) -> str:
     """The sentence of a step: where it is, then what it touches, or else what it sets.
 
-    ``time`` of ``times``: this is the how-manieth time that the program executes the line.
+    ``time`` of ``times``: this is the how-manieth time that the program executes the line. ``bound``: changed
+    names that are not this line's doing (the parameters of a function that was just entered).
     """
     again = f" ({ordinal(time)} time of {times})" if times > 1 else ""
     inside = f" in {step.function}" if step.depth else ""
@@ -113,7 +116,7 @@ def step_words(launch: Launch, step: Step, time: int = 1, times: int = 1) -> str
     said = [access_words(launch.accesses[i], args.get(launch.accesses[i].arg)) for i in step.accesses]
     if not said:
         now = {local.name: local for local in step.locals}
-        said = [_becomes(now[name]) for name in step.changed if name in now]
+        said = [_becomes(now[name]) for name in step.changed if name in now and name not in bound]
     if not said:
         head = step.text.strip()
         said = ["returns to its caller" if step.depth and head.startswith("return") else "no variable changes"]

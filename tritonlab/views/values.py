@@ -2,8 +2,8 @@
 
 A block becomes a dict with its NumPy dtype, shape and base64 of little-endian elements in lane
 order; evenly spaced integers become two numbers, a block of one value one element, booleans
-bits. Plain Python values keep their type and text. ``unpack`` gives back what ``pack`` was
-given, element for element; the browser's half is ``tlUnpack`` in stepper.js.
+bits. Plain Python values keep their type and text. ``decode`` gives back what ``encode`` was
+given, element for element; the browser's half is ``values`` in stepper.js.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MAX_LANES", "pack", "span", "unpack"]
+__all__ = ["MAX_LANES", "decode", "encode", "number", "span"]
 
 MAX_LANES = 65_536
 """Lanes of one block that are kept; the rest of a larger block is cut, and ``kept`` says so."""
@@ -44,7 +44,7 @@ def _stored(flat: np.ndarray) -> str:
     raise TypeError(f"values of dtype {flat.dtype} cannot be shown in a view")
 
 
-def pack(values: Any, limit: int = MAX_LANES) -> dict[str, Any] | None:
+def encode(values: Any, limit: int = MAX_LANES) -> dict[str, Any] | None:
     """Plain JSON data for ``values``: an array of bool, int or float, a Python scalar, or None.
 
     At most ``limit`` lanes are kept, in lane order; ``kept`` holds their number when lanes were cut.
@@ -92,8 +92,8 @@ _PYTHON = {
 }
 
 
-def unpack(packed: dict[str, Any] | None) -> Any:
-    """What ``pack`` was given: exactly, except that a cut block comes back flat, as long as it was kept."""
+def decode(packed: dict[str, Any] | None) -> Any:
+    """What ``encode`` was given: exactly, except that a cut block comes back flat, as long as it was kept."""
     if packed is None:
         return None
     if "py" in packed:
@@ -120,19 +120,16 @@ def unpack(packed: dict[str, Any] | None) -> Any:
 
 
 def number(value: Any) -> str:
-    """A number as a reader wants it: integers whole, floats to four digits, with a real minus sign."""
+    """A number as a reader wants it: integers whole, floats to four digits."""
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     if isinstance(value, (int, np.integer)):
-        text = str(int(value))
-    else:
-        value = float(value)
-        text = "∞" if value == math.inf else "-∞" if value == -math.inf else "NaN" if value != value else f"{value:.4g}"
-    return text.replace("-", "−")
+        return str(int(value))
+    return f"{float(value):.4g}"
 
 
 def span(values: np.ndarray) -> str:
-    """Smallest to largest of a block, "960…1023"; how many lanes are NaN or infinite is said apart."""
+    """Smallest to largest of a block, "960…1023"; how many lanes are nan or infinite is said apart."""
     flat = np.asarray(values).reshape(-1)
     if flat.size == 0:
         return "no lanes"
@@ -140,7 +137,7 @@ def span(values: np.ndarray) -> str:
         return f"{int(flat.sum())} of {flat.size} on"
     apart = []
     if flat.dtype.kind == "f":
-        for name, odd in (("NaN", np.isnan(flat)), ("∞", np.isposinf(flat)), ("−∞", np.isneginf(flat))):
+        for name, odd in (("nan", np.isnan(flat)), ("inf", np.isposinf(flat)), ("-inf", np.isneginf(flat))):
             if n := int(odd.sum()):
                 apart.append(f"all {name}" if n == flat.size else f"{n} {name}")
         flat = flat[np.isfinite(flat)]
