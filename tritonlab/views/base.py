@@ -73,14 +73,16 @@ class View(anywidget.AnyWidget):
     """
 
     module: str = ""
+    parts: tuple[str, ...] = ()
+    """More modules beside this file, put in front of ``module``."""
 
     data = traitlets.Dict().tag(sync=True)
     status = traitlets.Dict().tag(sync=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        if cls.module:
+        if "module" in cls.__dict__:  # not the classes that traitlets derives for single instances
             own = _HERE / cls.module
-            parts = [_HERE / "common.js", _HERE / "strip.js", own]
+            parts = [_HERE / "common.js", _HERE / "strip.js", *(_HERE / p for p in cls.parts), own]
             styles = [_HERE / "common.css", own.with_suffix(".css")]
             cls._esm = "\n".join(p.read_text(encoding="utf-8") for p in parts)
             cls._css = "\n".join(p.read_text(encoding="utf-8") for p in styles if p.exists())
@@ -98,7 +100,7 @@ class View(anywidget.AnyWidget):
 
     def take(self, other: View) -> None:
         """Show what ``other`` shows: its data and text, in place. ``TypeError`` for another kind of view."""
-        if type(other) is not type(self):
+        if getattr(other, "module", None) != self.module:
             raise TypeError(f"a {type(self).__name__} cannot show what a {type(other).__name__} shows")
         self.text = other.text
         self.data = other.data

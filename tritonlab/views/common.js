@@ -16,14 +16,16 @@
 //   tl.canvas(width, height, label)      <svg role="img"> with title and aria-label, and .defs; tl.relabel(svg, label)
 //   tl.uid()                             a number no other view in this document has
 //   tl.programColor(i), tl.programInk(i) colour of program i (Okabe–Ito), and of text on it
+//   tl.onProgram(i)                      attrs of text that stands on program i's colour
 //   tl.paints(svg)                       fills living in that svg: { program(i), masked, past, error(cross), none }
 //                                        program(i) is colour plus, from the second round of colours on, a pattern
 //   tl.slider({ label, min, max, value, step, text, onInput })   -> { el, input, value, set(v), range(min, max) }
 //   tl.button({ label, onClick })        -> <button>
 //   tl.choice({ label, options: [[value, text]], value, onChange }) -> { el, value, set(v) }   (radio buttons)
+//   tl.legend([[state, text]])           key of lane states: "on", "masked", "bad", "past"
 //   tl.tooltip(root)                     -> { show(text, at), hide() }
 //   tl.number(v, dtype)                  shortest text that is exactly v in dtype ("float32", "int32", …)
-//   tl.count(n, "lane")                  "1 lane", "24 lanes", "1 000" grouping by thin space from 10 000 on
+//   tl.count(n, "lane")                  "1 lane", "24 lanes", "1 000" with a narrow space from 10 000 on
 //   tl.unpack({ dtype, shape, b64 })     typed array made by Python's pack()
 //   tl.programName(pid, grid)            "15" or "(1, 2)"
 //   tl.ticks(lo, hi, most)               round numbers in [lo, hi)
@@ -51,6 +53,8 @@ const tl = (() => {
   const mod = (i, n) => ((i % n) + n) % n;
   const programColor = (i) => COLORS[mod(i, COLORS.length)];
   const programInk = (i) => INKS[mod(i, INKS.length)];
+
+  const onProgram = (i) => ({ style: `fill:${programInk(i)};stroke:${programColor(i)};stroke-width:3px;paint-order:stroke;stroke-linejoin:round` });
 
   const canvas = (width, height, label) => {
     const title = svg("title", {}, label);
@@ -83,11 +87,11 @@ const tl = (() => {
       if (round === 0) return color;
       const ink = programInk(i), n = mod(i, COLORS.length);
       const marks = [
-        [svg("circle", { cx: 3, cy: 3, r: 1.1, fill: ink, opacity: 0.55 })],
-        [svg("path", { d: "M0 3H6", stroke: ink, "stroke-width": 1, opacity: 0.45 })],
-        [svg("path", { d: "M0 3H6M3 0V6", stroke: ink, "stroke-width": 0.8, opacity: 0.4 })],
+        [svg("circle", { cx: 4, cy: 4, r: 1.2, fill: ink, opacity: 0.4 })],
+        [svg("path", { d: "M0 4H8", stroke: ink, "stroke-width": 1, opacity: 0.3 })],
+        [svg("path", { d: "M2 4H6M4 2V6", stroke: ink, "stroke-width": 1, opacity: 0.35 })],
       ][round - 1];
-      return pattern(`p${round}_${n}`, 6, [back(color, 6), ...marks]);
+      return pattern(`p${round}_${n}`, 8, [back(color, 8), ...marks]);
     };
     return {
       program,
@@ -140,6 +144,8 @@ const tl = (() => {
       set(v) { inputs.forEach((x, i) => { x.checked = options[i][0] === v; }); },
     };
   };
+
+  const legend = (states) => html("p", { class: "tl-legend" }, states.map(([state, text]) => html("span", {}, html("i", { class: `tl-key tl-key-${state}` }), text)));
 
   const tooltip = (root) => {
     const el = html("div", { class: "tl-tip", hidden: true, "aria-hidden": "true" });
@@ -286,7 +292,7 @@ const tl = (() => {
   };
 
   return {
-    COLORS, svg, html, rich, uid, canvas, relabel, programColor, programInk, paints, slider, button, choice, tooltip,
+    COLORS, svg, html, rich, uid, canvas, relabel, programColor, programInk, onProgram, paints, slider, button, choice, legend, tooltip,
     number, group, count, unpack, programName, ticks, view,
   };
 })();

@@ -1,7 +1,7 @@
 // Memory strips: one tensor argument, low to high offset from left to right, and the lanes that touch it.
 // Data flows downwards: what is stored comes into the strip from above, what is loaded leaves it below.
 //
-//   arg       { name, dtype, itemsize, shape, strides, numel, extent, storage: [lo, hi] } as Python's arg_data() makes it
+//   arg       { name, dtype, itemsize, shape, strides, numel, extent, solid, storage: [lo, hi] } as Python's arg_data() makes it
 //   segment   { lane, count, offset, step, state }: count lanes from lane on, at offset, offset + step, ...;
 //             state is "on", "masked" or "bad" (on, and no element of arg)
 //   row       { kind, title, program, segments }: one access of one program (program: its number)
@@ -10,12 +10,13 @@
 //   tl.segments(arg, n, offsetOf, onOf)          segments of n lanes
 //   tl.strip({ width, paints, arg, rows, window, owners, lane, gutter })
 //       -> { el: <g>, height, window, x(offset), hit(x, y) -> { row, lane, offset, state } | { offset } | null }
-//       window: [lo, hi) offsets shown (default tl.windowOf(arg, rows)); owners: [{ from, to, programs, strong }] spans
-//       painted on the memory; lane: the lane to outline in every row; gutter: room on the left for the rows' titles
+//       window: [lo, hi) offsets shown (default tl.windowOf(arg, rows)); owners: [{ from, to, programs, strong, many }]
+//       spans painted on the memory (strong: the program to paint in full; programs [] with many: too many to tell apart);
+//       lane: the lane to outline in every row; gutter: room on the left for the rows' titles
 //   tl.windowOf(arg, rows, least)                where the rows' lanes are, with some room around
 //   tl.argTitle(arg)                             "float32[1000], 4 000 bytes"
 Object.assign(tl, (() => {
-  const ROW = 18, MEMORY = 20, GAP = 3, AXIS = 15;
+  const ROW = 18, MEMORY = 20, GAP = 3, AXIS = 15, WIDEST = 44;
 
   // Whether offset = Σ i_d · stride_d has a solution with 0 ≤ i_d < shape_d.
   const reaches = (axes, at, offset) => {
@@ -41,7 +42,7 @@ Object.assign(tl, (() => {
   };
   const valid = (arg, offset) => {
     if (offset < 0 || offset >= arg.extent) return false;
-    return arg.numel >= arg.extent ? true : reaches(axesOf(arg), 0, offset);
+    return arg.solid || reaches(axesOf(arg), 0, offset);
   };
 
   const segments = (arg, n, offsetOf, onOf) => {
@@ -89,7 +90,7 @@ Object.assign(tl, (() => {
   const argTitle = (arg) => {
     const bytes = arg.numel * arg.itemsize;
     const size = bytes < 1e4 ? tl.count(bytes, "byte") : bytes < 1e6 ? `${Number((bytes / 1e3).toPrecision(3))} kB` : `${Number((bytes / 1e6).toPrecision(3))} MB`;
-    const strides = arg.shape.length && arg.numel !== arg.extent ? `, strides ${arg.strides.length === 1 ? arg.strides[0] : `(${arg.strides.join(", ")})`}` : "";
+    const strides = arg.shape.length && (!arg.solid || arg.numel !== arg.extent) ? `, strides ${arg.strides.length === 1 ? arg.strides[0] : `(${arg.strides.join(", ")})`}` : "";
     return `${arg.dtype}[${arg.shape.join(", ")}]${strides} · ${size}`;
   };
 
@@ -137,7 +138,8 @@ Object.assign(tl, (() => {
     const { width, paints, arg, rows, owners = [], lane = null } = spec;
     const gutter = spec.gutter ?? (width >= 600 ? 84 : 58);
     const [lo, hi] = spec.window || windowOf(arg, rows);
-    const cell = (width - gutter - 1) / Math.max(1, hi - lo);
+    const cell = Math.min(WIDEST, (width - gutter - 1) / Math.max(1, hi - lo));
+    const right = gutter + cell * (hi - lo);
     const x = (offset) => gutter + (Math.max(lo, Math.min(hi, offset)) - lo) * cell;
     const scale = { x, cell, lo, hi };
     const above = rows.filter((r) => r.kind !== "load"), below = rows.filter((r) => r.kind === "load");
@@ -163,22 +165,31 @@ Object.assign(tl, (() => {
     };
     zone(lo, Math.min(hi, 0), paints.past, "3 3");
     zone(Math.max(lo, arg.extent), hi, paints.past, "3 3");
+    const names = [];
     if (inside[1] > inside[0]) {
       g.append(tl.svg("rect", { x: x(inside[0]), y: memory, width: x(inside[1]) - x(inside[0]), height: MEMORY, fill: "var(--tl-cell)" }));
-      for (const { from, to, programs, strong } of owners) {
+      for (const { from, to, programs, strong, many } of owners) {
         const a = Math.max(from, inside[0]), b = Math.min(to, inside[1]);
         if (b <= a) continue;
-        const most = Math.min(programs.length, 4);
-        for (let k = 0; k < most; k++) {
+        if (!programs.length) {
+          g.append(tl.svg("rect", { x: x(a), y: memory, width: x(b) - x(a), height: MEMORY, fill: "var(--tl-line-2)", opacity: 0.45, "data-many": many, "data-from": a, "data-to": b }));
+          words(a, b, `shared by ${many} programs`);
+        }
+        for (const [k, program] of programs.entries()) {
+          const own = program === strong;
+          const h = MEMORY / programs.length;
           g.append(tl.svg("rect", {
-            x: x(a), y: memory + (MEMORY / most) * k, width: x(b) - x(a), height: MEMORY / most, fill: paints.program(programs[k]),
-            opacity: strong === undefined || programs[k] !== strong ? 0.38 : 1, "data-owner": programs[k], "data-from": a, "data-to": b,
+            x: x(a), y: memory + h * k, width: x(b) - x(a), height: h, fill: paints.program(program),
+            opacity: strong === undefined || own ? 1 : 0.4, "data-owner": program, "data-from": a, "data-to": b,
           }));
         }
         const name = programs.length === 1 && spec.programText ? spec.programText(programs[0]) : "";
-        if (name && x(b) - x(a) >= name.length * 6.4 + 6) g.append(label((x(a) + x(b)) / 2, memory + 14, name, programs[0] === strong ? { style: `fill:${tl.programInk(strong)}`, "font-weight": 600 } : {}));
+        if (name && x(b) - x(a) >= name.length * 6.4 + 6) {
+          const own = programs[0] === strong || strong === undefined;
+          names.push(label((x(a) + x(b)) / 2, memory + 14, name, own ? { ...tl.onProgram(programs[0]), "font-weight": 600 } : { class: "tl-halo" }));
+        }
       }
-      if (arg.numel < arg.extent && cell >= 2) {
+      if (!arg.solid && cell >= 2) {
         let gaps = "";
         for (let o = inside[0]; o < inside[1]; o++) if (!valid(arg, o)) gaps += rect(x(o), memory, cell, MEMORY);
         if (gaps) g.append(tl.svg("path", { d: gaps, fill: paints.past }));
@@ -186,24 +197,27 @@ Object.assign(tl, (() => {
       if (cell >= 4) {
         let cuts = "";
         for (let o = inside[0] + 1; o < inside[1]; o++) cuts += `M${x(o).toFixed(2)} ${memory}v${MEMORY}`;
-        g.append(tl.svg("path", { d: cuts, stroke: "var(--tl-bg)", "stroke-width": 1, opacity: 0.8 }));
+        g.append(tl.svg("path", { d: cuts, stroke: "var(--tl-bg)", "stroke-width": 1, opacity: cell < 8 ? 0.4 : 0.8 }));
       }
       g.append(tl.svg("rect", { x: x(inside[0]), y: memory, width: x(inside[1]) - x(inside[0]), height: MEMORY, fill: "none", stroke: "var(--tl-line-2)" }));
     }
+    g.append(...names);
     words(lo, Math.min(hi, 0), "before the start");
     words(Math.max(lo, arg.extent), hi, "past the end");
 
     // Offsets: round numbers, and the end of the tensor.
     const endAt = arg.extent > lo && arg.extent < hi ? x(arg.extent) : null;
-    for (const o of tl.ticks(lo, hi, (width - gutter) / 64)) {
-      const at = x(o) + Math.min(cell, 12) / 2;
-      if (endAt !== null && Math.abs(at - endAt) < 30 && o !== arg.extent) continue;
-      if (o === arg.extent) continue;
+    const widest = String(Math.round(hi)).length * 7 + 24;
+    const endText = `end ${tl.group(arg.extent)}`;
+    const clear = (endText.length * 6.6 + String(Math.round(hi)).length * 6.2) / 2 + 8;
+    for (const o of tl.ticks(lo, hi, (right - gutter) / widest)) {
+      const at = x(o) + cell / 2;
+      if (endAt !== null && Math.abs(at - endAt) < clear || o === arg.extent) continue;
       g.append(label(at, axis, tl.group(o), { class: "tl-quiet", "font-size": 10.5 }));
     }
     if (endAt !== null) {
       g.append(tl.svg("path", { d: `M${endAt} ${memory - 3}V${memory + MEMORY + 3}`, stroke: "var(--tl-ink)", "stroke-width": 2 }));
-      g.append(label(endAt, axis, `end ${tl.group(arg.extent)}`, { "font-size": 10.5, "font-weight": 600 }));
+      g.append(label(endAt, axis, endText, { "font-size": 10.5, "font-weight": 600 }));
     }
 
     // The lanes.
@@ -212,10 +226,10 @@ Object.assign(tl, (() => {
       const own = tl.svg("g", { class: "tl-lanes", "data-kind": row.kind, "data-program": row.program });
       if (d.masked) own.append(tl.svg("path", { d: d.masked, fill: paints.masked, stroke: "var(--tl-line-2)", "stroke-width": 1, "data-state": "masked" }));
       if (d.on) own.append(tl.svg("path", { d: d.on, fill: paints.program(row.program), "data-state": "on" }));
-      if (cuts) own.append(tl.svg("path", { d: cuts, stroke: "var(--tl-bg)", "stroke-width": 1, opacity: 0.7 }));
+      if (cuts) own.append(tl.svg("path", { d: cuts, stroke: "var(--tl-bg)", "stroke-width": 1, opacity: cell < 8 ? 0.4 : 0.8 }));
       if (d.bad) own.append(tl.svg("path", { d: d.bad, fill: paints.error, stroke: "var(--tl-error)", "stroke-width": 1.5, "data-state": "bad" }));
       for (const t of texts) {
-        const style = t.state === "on" && !t.free ? { style: `fill:${tl.programInk(row.program)}` } : { class: "tl-halo" };
+        const style = t.state === "on" && !t.free ? tl.onProgram(row.program) : { class: "tl-halo" };
         own.append(label(t.x, top + 13, t.text, { "font-size": 10.5, ...style }));
       }
       if (lane !== null) {
@@ -229,8 +243,8 @@ Object.assign(tl, (() => {
         }
       }
       const strays = row.segments.map((s) => ({ s, e: ends(s) }));
-      const left = strays.filter(({ e }) => e[1] < lo), right = strays.filter(({ e }) => e[0] >= hi);
-      for (const [list, at, sign, anchor] of [[left, gutter + 2, "◂", "start"], [right, width - 2, "▸", "end"]]) {
+      const left = strays.filter(({ e }) => e[1] < lo), beyond = strays.filter(({ e }) => e[0] >= hi);
+      for (const [list, at, sign, anchor] of [[left, gutter + 2, "◂", "start"], [beyond, Math.min(width - 2, Math.max(right - 2, gutter + 160)), "▸", "end"]]) {
         const n = list.reduce((sum, { s }) => sum + s.count, 0);
         if (!n) continue;
         const bad = list.some(({ s }) => s.state === "bad");
@@ -244,7 +258,7 @@ Object.assign(tl, (() => {
     g.append(label(gutter - 8, memory + 14, "memory", { "text-anchor": "end", class: "tl-quiet", "font-size": 11 }));
 
     const hit = (px, py) => {
-      if (px < gutter - 2 || px > width + 2) return null;
+      if (px < gutter - 2 || px > right + 2) return null;
       const exact = lo + (px - gutter) / cell;
       for (const [index, { row, y: top }] of placed.entries()) {
         if (py < top - 1 || py > top + ROW + 1) continue;

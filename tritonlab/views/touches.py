@@ -18,7 +18,7 @@ from .base import pack, plain, unpack
 
 __all__ = ["Touch", "arg_data", "columns", "decode", "encode", "linear", "program_at", "runs", "unruns"]
 
-VALUES = 1 << 18
+VALUES = 1 << 17
 """How many lanes' values travel to the browser, unless told otherwise (4 bytes each, most often)."""
 
 
@@ -47,7 +47,10 @@ def program_at(number: int, grid: Program) -> Program:
 
 
 def arg_data(arg: TensorArg) -> dict[str, Any]:
-    """A tensor argument as ``strip.js`` takes it. ``storage``: the allocation's first and one past its last offset."""
+    """A tensor argument as ``strip.js`` takes it.
+
+    ``solid``: the view has no gaps. ``storage``: the allocation's first offset and one past its last.
+    """
     size = max(arg.storage_size, arg.storage_offset + arg.extent)
     return plain(
         {
@@ -58,9 +61,21 @@ def arg_data(arg: TensorArg) -> dict[str, Any]:
             "strides": arg.strides,
             "numel": arg.numel,
             "extent": arg.extent,
+            "solid": _solid(arg),
             "storage": [-arg.storage_offset, size - arg.storage_offset],
         }
     )
+
+
+def _solid(arg: TensorArg) -> bool:
+    apart = sorted((s, n) for n, s in zip(arg.shape, arg.strides) if n > 1 and s)
+    reach = 1
+    for stride, n in apart:
+        if stride > reach:
+            return False
+        reach += (n - 1) * stride
+    # The axes reach everywhere without a gap if each begins within what the smaller ones cover.
+    return True
 
 
 def runs(numbers: Iterable[int]) -> list[int]:

@@ -1,0 +1,215 @@
+"""The tile picture: which program touches which elements, and what its lanes do there.
+
+Python lays the launch's accesses out once (``touches``); ``tiles.js`` finds its way from there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..trace.record import Access, Launch, Program, TensorArg, Trace, short
+from .base import View
+from .touches import VALUES, arg_data, encode, linear, program_at
+
+__all__ = ["TileView", "samples", "tiles"]
+
+PICTURES = ("memory", "matrix")
+
+
+class TileView(View):
+    """One memory strip per tensor argument with every program's tile, and the lanes of the chosen program."""
+
+    module = "tiles.js"
+    parts = ("tiles_model.js", "tiles_memory.js", "tiles_matrix.js", "tiles_words.js")
+
+
+def tiles(t: Trace | Launch, program: int | Program | None = None, picture: str | None = None) -> TileView:
+    """Show which elements each program of a launch loads and stores.
+
+    ``t``: a trace with one launch, or one of ``t.launches``. ``program``: the program to begin with, a number or its
+    ids (default: the first with lanes out of range, else the first with masked lanes, else program 0). ``picture``:
+    ``"memory"`` draws strips, low to high offset, ``"matrix"`` draws 2-D tensors as rows and columns; the view offers
+    both where both make sense, and this is the one to begin with.
+
+    ``TypeError`` when ``t`` is neither; ``ValueError`` when a trace holds no launch or several, for a program
+    that the grid does not have, and for an unknown picture.
+    """
+    launch = _launch(t)
+    if picture not in (None, *PICTURES):
+        raise ValueError(f"picture is {picture!r}; it can be 'memory' or 'matrix'")
+    data = encode(launch, VALUES)
+    outside = [_outside(launch, a) for a in launch.accesses]
+    data |= {
+        "kernel": launch.kernel,
+        "grid": list(launch.grid),
+        "args": [arg_data(a) | _shared(launch, a.name) for a in _args(launch)],
+        "lines": _lines(launch),
+        "start": _start(launch, program, outside),
+        "picture": picture or _picture(launch),
+        "left_out": launch.left_out,
+        "error": launch.error,
+    }
+    return TileView(data=data, text=_text(launch, outside))
+
+
+def _launch(t: Any) -> Launch:
+    if isinstance(t, Launch):
+        return t
+    if isinstance(t, Trace):
+        return t.launch
+    hint = ""
+    if callable(t):
+        hint = "; hand it to lab.trace(...) first and show what that returns"
+    elif isinstance(t, (tuple, list)) and t and all(isinstance(x, Launch) for x in t):
+        hint = "; choose one of them, as in tiles(t.launches[0])"
+    raise TypeError(f"tiles takes a Trace with one launch, or a Launch; got {type(t).__name__}{hint}")
+
+
+def _args(launch: Launch) -> list[TensorArg]:
+    """Arguments that are only loaded, then those that are written, then untouched ones; the kernel's order in each."""
+    writes = {a.arg for a in launch.accesses if a.writes}
+    reads = {a.arg for a in launch.accesses if a.reads}
+    known = {a.name for a in launch.args}
+    strange = [TensorArg(name, -1, "unknown", 0, (0,), (1,)) for name in sorted((reads | writes) - known)]
+    every = [*launch.args, *strange]
+    place = {a.name: 1 if a.name in writes else 0 if a.name in reads else 2 for a in every}
+    return sorted(every, key=lambda a: place[a.name])
+
+
+def _outside(launch: Launch, access: Access) -> int:
+    """How many lanes are on and hit no element of the argument."""
+    touched = access.touched
+    if not touched.size:
+        return 0
+    try:
+        arg = launch.arg(access.arg)
+    except KeyError:
+        return int(touched.size)
+    bad = (touched < 0) | (touched >= arg.extent)
+    if not arg_data(arg)["solid"]:
+        bad |= ~np.isin(touched, arg.offsets())
+    return int(bad.sum())
+
+
+def _shared(launch: Launch, name: str) -> dict[str, Any]:
+    """How many elements several programs load, store or update, and how many programs meet on one at most."""
+    ways = {"loads": [], "stores": [], "atomics": []}
+    for a in launch.accesses:
+        if a.arg == name and a.mask.any():
+            way = {"load": "loads", "store": "stores"}.get(a.kind, "atomics")
+            ways[way].append((linear(a.program, launch.grid), a.touched.ravel()))
+    return {"touched": {way: dict(zip(("shared", "most"), _meetings(touched))) for way, touched in ways.items()}}
+
+
+def _meetings(touched: list[tuple[int, np.ndarray]]) -> tuple[int, int]:
+    """Elements that several programs touch, and the most programs on one element."""
+    if len({program for program, _ in touched}) < 2:
+        return 0, min(len(touched), 1)
+    offsets = np.concatenate([o for _, o in touched])
+    offsets = offsets - offsets.min()
+    dense = int(offsets.max()) < 8 * offsets.size + 65536
+    if (np.bincount(offsets).max() if dense else offsets.size - np.unique(offsets).size + 1) == 1:
+        return 0, 1
+    programs = np.concatenate([np.full(o.size, p, np.int64) for p, o in touched])
+    order = np.lexsort((programs, offsets))
+    offsets, programs = offsets[order], programs[order]
+    new = np.ones(offsets.size, bool)
+    new[1:] = (np.diff(offsets) != 0) | (np.diff(programs) != 0)
+    _, counts = np.unique(offsets[new], return_counts=True)
+    return int((counts > 1).sum()), int(counts.max())
+
+
+def _lines(launch: Launch) -> dict[str, str]:
+    """The source text of every line that touches memory, by ``function:line``."""
+    out = {}
+    for access in launch.accesses:
+        function = launch.functions.get(access.function or launch.kernel)
+        if function is not None:
+            lines = function.source.splitlines()
+            at = access.line - function.first_line
+            if 0 <= at < len(lines):
+                out[f"{access.function}:{access.line}"] = lines[at].strip()
+    return dict(sorted(out.items()))
+
+
+def _start(launch: Launch, program: int | Program | None, outside: list[int]) -> int:
+    if program is not None:
+        ids = program_at(program, launch.grid) if isinstance(program, int) else (*program, 0, 0)[:3]
+        if isinstance(program, int) and not 0 <= program < max(launch.programs, 1) or any(not 0 <= p < max(n, 1) for p, n in zip(ids, launch.grid)):
+            grid = "×".join(str(n) for n in launch.grid)
+            raise ValueError(f"program is {program}; the grid of {launch.kernel} has {launch.programs} programs ({grid})")
+        return linear(ids, launch.grid)
+    for access, bad in zip(launch.accesses, outside):
+        if bad:
+            return linear(access.program, launch.grid)
+    for access in launch.accesses:
+        if not np.all(access.mask):
+            return linear(access.program, launch.grid)
+    return 0
+
+
+def _picture(launch: Launch) -> str:
+    """Rows and columns where a block or a program is about rows and columns, strips otherwise."""
+    flat = {a.name for a in launch.args if len(a.shape) == 2 and min(a.shape) > 1}
+    seen = [a for a in launch.accesses if a.arg in flat]
+    if not seen:
+        return "memory"
+    if any(sum(n > 1 for n in np.shape(a.offsets)) == 2 for a in seen):
+        return "matrix"
+    for access in seen:
+        rows = max(launch.arg(access.arg).strides)
+        touched = access.touched
+        if rows and touched.size and int(touched.min()) // rows != int(touched.max()) // rows:
+            return "memory"
+    return "matrix"
+
+
+def _text(launch: Launch, outside: list[int]) -> str:
+    programs = f"{launch.programs} program{'s' * (launch.programs != 1)}"
+    if not launch.accesses:
+        return f"{launch.kernel} {programs}, no loads and no stores"
+    shapes = {a.offsets.shape: a.offsets.size for a in launch.accesses}
+    widest = max(shapes, key=lambda s: shapes[s])
+    lanes = f"{'×'.join(str(n) for n in widest)} lanes" if shapes[widest] > 1 else "1 lane"
+    masked: dict[tuple, int] = {}
+    for a in launch.accesses:
+        key = (a.function, a.line, a.kind, a.arg)
+        masked[key] = masked.get(key, 0) + int(a.mask.size - a.mask.sum())
+    most = max(masked.values())
+    parts = [f"{launch.kernel} {programs} × {lanes}"]
+    if most:
+        parts.append(f"{most} masked" if len(set(masked.values())) == 1 else f"up to {most} masked on a line")
+    if sum(outside):
+        first = launch.accesses[next(i for i, n in enumerate(outside) if n)]
+        parts.append(f"{sum(outside)} out of range, first in program {short(first.program)}")
+    if launch.left_out:
+        parts.append(f"{launch.left_out} accesses not recorded")
+    if launch.error:
+        parts.append("ended by an error")
+    return ", ".join(parts)
+
+
+def samples() -> list[tuple[str, View]]:
+    """Tile pictures of every kind of launch, on records made by hand."""
+    from . import specimens as s
+
+    made = {
+        "vector-add": s.vector_add(),
+        "no-mask": s.vector_add(masked=False),
+        "small": s.vector_add(10, 4),
+        "many-programs": s.vector_add(1_000_000 - 37, 200),
+        "strided": s.strided_copy(),
+        "reversed": s.reversed_copy(),
+        "overlapping": s.overlapping(),
+        "persistent": s.grid_stride(),
+        "softmax-rows": s.softmax_rows(),
+        "softmax-large": s.softmax_rows(100, 781),
+        "matmul": s.matmul(),
+        "atomics": s.atomic_histogram(),
+        "empty": s.vector_add(0, 64),
+    }
+    views: list[tuple[str, View]] = [(f"tiles-{name}", tiles(launch)) for name, launch in made.items()]
+    views.append(("tiles-matmul-memory", tiles(s.matmul(), program=(1, 2), picture="memory")))
+    return views
