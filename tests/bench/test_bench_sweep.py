@@ -1,0 +1,171 @@
+"""The sweep, timed by a clock that needs no GPU."""
+
+from functools import partial
+
+import pytest
+import torch
+
+from tritonlab.bench.ceilings import Ceilings
+from tritonlab.bench.ops import Case
+from tritonlab.bench.sweep import Plan, sweep
+
+
+def case(run=torch.neg, op="negate", n=8, **changes):
+    options = {
+        "make": lambda device: (torch.randn(n, device=device),),
+        "contenders": {"tritonlab": run, "torch": torch.negative},
+        "own": ("tritonlab",),
+        "cost": lambda x: (8 * x.numel(), x.numel()),
+        "oracle": lambda x: -x.double(),
+        "compiled": None,
+    }
+    return Case(op, (n,), torch.float32, **{**options, **changes})
+
+
+PLAN = Plan(passes=3, milliseconds=1, compile=lambda fn: lambda *args: fn(*args))
+
+
+@pytest.fixture
+def ceilings():
+    return lambda timer: Ceilings(timer, copy_bytes=1024, matmul_size=8)
+
+
+def test_every_contender_is_measured_beside_the_others(make_timer, ceilings):
+    def seconds(fn):
+        return {torch.neg: 1e-5, torch.negative: 4e-5}.get(getattr(fn, "func", None), 2e-6)
+
+    timer = make_timer(seconds)
+    result = sweep([case(), case(n=16)], timer, ceilings(timer), PLAN)
+    assert result.failures == []
+    ms = result.measurements
+    assert [m.key for m in ms] == [("negate", name, (n,), "float32") for n in (8, 16) for name in ("tritonlab", "torch")]
+    assert ms.where(implementation="torch")[0].seconds == pytest.approx(4e-5)
+    assert (ms[0].bytes, ms[0].flops, ms[0].error, ms[0].timing.samples) == (64, 8, 0.0, 15)
+    assert ms.roofs.launch.seconds == pytest.approx(2e-6)
+    assert ms.roofs.copy.amount == 2048 and ms.roofs.matmul.amount == 2 * 8**3
+    assert "3 passes" in ms[0].method and ms.labels[0].endswith("measured now")
+
+
+def test_a_graph_is_timed_only_where_the_launch_counts(make_timer, ceilings):
+    def seconds(fn):
+        return {torch.neg: 5e-6, torch.negative: 1.0}.get(getattr(fn, "func", None), 2e-6)
+
+    timer = make_timer(seconds)
+    ms = sweep([case()], timer, ceilings(timer), PLAN).measurements
+    assert ms[0].graph.seconds == pytest.approx(2.5e-6)
+    assert ms[1].graph is None
+
+
+def test_where_no_graph_can_be_captured_there_is_none(make_timer, ceilings):
+    timer = make_timer(lambda fn: 2e-6, graphs=False)
+    assert [m.graph for m in sweep([case()], timer, ceilings(timer), PLAN).measurements] == [None, None]
+
+
+def test_contenders_take_turns_in_going_first(make_timer, ceilings):
+    timer = make_timer()
+    sweep([case()], timer, ceilings(timer), PLAN)
+    order = [fn.func for fn in timer.called if isinstance(fn, partial)]
+    assert order == [torch.neg, torch.negative, torch.negative, torch.neg, torch.neg, torch.negative]
+
+
+def test_the_same_case_gets_the_same_random_data_in_every_pass(make_timer, ceilings):
+    seen = []
+    timer = make_timer()
+    sweep([case(run=lambda x: seen.append(x.clone()) or -x), case(op="other")], timer, ceilings(timer), PLAN)
+    assert len(seen) == 2 + 3 and all(torch.equal(x, seen[0]) for x in seen) and seen[0].std() > 0
+
+
+def test_torch_compile_is_given_each_case_afresh(make_timer, ceilings):
+    made = []
+
+    def compile(fn):
+        made.append(fn)
+        return lambda *args: fn(*args)
+
+    timer = make_timer()
+    ms = sweep([case(compiled=torch.negative), case(n=16, compiled=torch.negative)], timer, ceilings(timer), Plan(2, 1, compile)).measurements
+    assert len(made) == 2 and ms.implementations == ("tritonlab", "torch", "torch.compile")
+    timer = make_timer()
+    ms = sweep([case(compiled=torch.negative)], timer, ceilings(timer), Plan(1, 1, None)).measurements
+    assert ms.implementations == ("tritonlab", "torch")
+
+
+def test_a_wrong_kernel_is_not_timed_but_named(make_timer, ceilings):
+    def off(x):
+        out = -x
+        out[3] += 0.5
+        return out
+
+    timer = make_timer()
+    result = sweep([case(run=off)], timer, ceilings(timer), PLAN)
+    assert result.measurements.implementations == ("torch",)
+    (failure,) = result.failures
+    assert failure.startswith("negate 8 float32: tritonlab: tritonlab is wrong in 1 of 8 elements (element 3 is")
+
+
+def test_a_kernel_that_leaves_elements_unwritten_is_named(make_timer, ceilings, monkeypatch):
+    """The allocator's habit of giving freed memory back is played by a pool of one buffer."""
+    pool = {}
+
+    def empty(shape, dtype=None, device=None):
+        return pool.setdefault("one", torch.ops.aten.empty.memory_format(list(shape), dtype=dtype, device=device))
+
+    monkeypatch.setattr(torch, "empty", empty)
+
+    def lazy(x):
+        out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        out[: 8 if not pool.get("ran") else 7] = -x[: 8 if not pool.get("ran") else 7]
+        pool["ran"] = True
+        return out
+
+    timer = make_timer()
+    (failure,) = sweep([case(run=lazy)], timer, ceilings(timer), Plan(1, 1, None)).failures
+    assert "element 7 is nan" in failure
+
+
+def test_a_kernel_that_raises_is_named_and_the_others_are_measured(make_timer, ceilings):
+    def boom(x):
+        raise RuntimeError("out of registers\nand a long story")
+
+    timer = make_timer()
+    result = sweep([case(run=boom), case(op="other")], timer, ceilings(timer), PLAN)
+    assert result.failures == ["negate 8 float32: tritonlab: raised RuntimeError: out of registers"]
+    assert len(result.measurements) == 3
+
+
+def test_a_baseline_that_is_off_or_raises_makes_a_note(make_timer, ceilings):
+    def refuse(x):
+        raise ValueError("width not divisible")
+
+    contenders = {"tritonlab": torch.neg, "rough": lambda x: -x * 1.001, "picky": refuse}
+    timer = make_timer()
+    result = sweep([case(contenders=contenders)], timer, ceilings(timer), PLAN)
+    assert result.failures == []
+    assert result.measurements.implementations == ("tritonlab", "rough")
+    assert result.measurements[1].error == pytest.approx(1e-3, rel=1e-3)
+    assert any(note.startswith("negate 8 float32: rough is farther from the oracle") for note in result.measurements.notes)
+    assert "negate 8 float32: picky: raised ValueError: width not divisible" in result.measurements.notes
+
+
+def test_what_does_not_fit_the_memory_is_left_out_with_a_note(make_timer, ceilings):
+    def too_large(device):
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    timer = make_timer()
+    result = sweep([case(op="huge", make=too_large), case()], timer, ceilings(timer), PLAN)
+    assert result.failures == [] and result.measurements.ops == ("negate",)
+    assert result.measurements.notes == ("huge 8 float32: left out, it does not fit this GPU's memory",)
+
+
+def test_memory_is_given_back_after_every_case(make_timer, ceilings):
+    timer = make_timer()
+    sweep([case(), case(op="other")], timer, ceilings(timer), PLAN)
+    assert timer.finished >= 3 * 2
+
+
+def test_progress_counts_up_to_the_end(make_timer, ceilings):
+    heard = []
+    timer = make_timer()
+    sweep([case()], timer, ceilings(timer), PLAN, lambda done, total, what: heard.append((done, total, what)))
+    assert heard[0] == (0, 6, "pass 1 of 3: roofs") and heard[-1] == (6, 6, "done")
+    assert [done for done, _, _ in heard] == sorted(done for done, _, _ in heard)

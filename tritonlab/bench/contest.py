@@ -1,0 +1,43 @@
+"""Contenders timed side by side on the same data."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .measurement import Timing
+from .timing import Timer, launch_counts, summarize
+
+__all__ = ["Contest"]
+
+
+class Contest:
+    """The times of several contenders over several passes, each pass in another order."""
+
+    def __init__(self, timer: Timer) -> None:
+        self.timer = timer
+        self._calls: dict[str, list[list[float]]] = {}
+        self._graphs: dict[str, list[list[float]]] = {}
+        self._turn = 0
+
+    def time(self, contenders: Mapping[str, Callable[[], Any]], milliseconds: float, launch: Timing | None, graphs: bool) -> None:
+        """One pass: each contender for about ``milliseconds``; with ``graphs``, in a CUDA graph too where the launch is a good part of the time."""
+        names = list(contenders)
+        turn = self._turn % max(1, len(names))
+        self._turn += 1
+        for name in names[turn:] + names[:turn]:
+            times = self.timer.calls(contenders[name], milliseconds)
+            self._calls.setdefault(name, []).append(times)
+            if graphs and launch_counts(statistics.median(times), launch):
+                times = self.timer.graph(contenders[name], milliseconds / 4)
+                if times:
+                    self._graphs.setdefault(name, []).append(times)
+
+    def timing(self, name: str) -> Timing:
+        """Single calls of ``name`` with L2 cleared."""
+        return summarize(self._calls[name])
+
+    def graph(self, name: str) -> Timing | None:
+        """Calls of ``name`` inside a CUDA graph, or None when there were none."""
+        return summarize(self._graphs[name]) if self._graphs.get(name) else None
