@@ -6,17 +6,18 @@ import torch
 import tritonlab  # noqa: F401  (routes launches on CPU tensors to the guarded interpreter)
 from tritonlab.tolerances import tolerance
 
-CUDA = torch.cuda.is_available()
 
-
-@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not CUDA, reason="no CUDA GPU"))])
-def device(request):
-    return request.param
+def pytest_generate_tests(metafunc):
+    """``device`` is "cpu", where launches are interpreted, and with ``pytest --gpu`` also "cuda", where they are compiled."""
+    if "device" in metafunc.fixturenames:
+        compiled = [pytest.param("cuda", marks=pytest.mark.gpu)] if metafunc.config.getoption("--gpu") else []
+        metafunc.parametrize("device", ["cpu", *compiled])
 
 
 @pytest.fixture
 def only_gpu():
-    if not CUDA:
+    """The device of a test that is marked ``gpu``: its shapes are too large to interpret."""
+    if not torch.cuda.is_available():
         pytest.skip("no CUDA GPU")
     return "cuda"
 

@@ -112,6 +112,7 @@ def test_wrong_arguments_are_named_with_what_they_are(args, error, words):
         vector_add(*args)
 
 
+@pytest.mark.gpu
 def test_tensors_on_two_devices_are_named(only_gpu):
     with pytest.raises(ValueError, match="x is on cpu and y on cuda:0"):
         vector_add(ok, ok.to(only_gpu))
@@ -129,6 +130,7 @@ def test_interpreted_work_is_one_launch_whatever_its_length():
     assert module.parts(x[:0]) == []
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 @pytest.mark.parametrize("extra", [0, 1, 15])
 def test_long_vectors_of_any_length(dtype, extra, only_gpu, rand, agrees):
@@ -138,6 +140,7 @@ def test_long_vectors_of_any_length(dtype, extra, only_gpu, rand, agrees):
     agrees("vector_add", vector_add(x, y), reference.vector_add(x, y))
 
 
+@pytest.mark.gpu
 def test_offsets_past_two_to_the_31(only_gpu):
     n = 2**31 + 70
     x = torch.zeros(n, dtype=torch.int8, device=only_gpu)
@@ -146,6 +149,7 @@ def test_offsets_past_two_to_the_31(only_gpu):
     assert (out[-64:] == 6).all() and int(out.sum(dtype=torch.int64)) == 64 * 6
 
 
+@pytest.mark.gpu
 def test_strides_past_two_to_the_31_between_elements(only_gpu):
     base = torch.zeros(3 * 2**30 + 1, dtype=torch.int8, device=only_gpu)
     x = base[:: 2**30]

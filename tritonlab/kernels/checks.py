@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-
 import torch
 
-__all__ = ["as_rows", "check_dtype", "check_no_overlap", "check_same_device", "check_tensors", "elements", "next_power_of_2", "on_device_of"]
+__all__ = ["check_block", "check_dtype", "check_no_overlap", "check_same_device", "check_tensors"]
 
 
 def check_tensors(**tensors: object) -> None:
@@ -46,39 +44,11 @@ def check_no_overlap(**tensors: torch.Tensor) -> None:
             )
 
 
-def as_rows(name: str, tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor as [rows, columns], its last dimension kept, as a view of the same memory.
-
-    ``ValueError`` for a tensor without dimensions, and for one of three or more whose leading dimensions
-    cannot be folded into one without a copy.
-    """
-    if tensor.ndim == 0:
-        raise ValueError(f"{name} must have at least 1 dimension; got a tensor of shape []")
-    if tensor.ndim == 2:
-        return tensor
-    rows = tensor.numel() // tensor.shape[-1] if tensor.shape[-1] else 0
-    try:
-        return tensor.view(rows, tensor.shape[-1])
-    except RuntimeError:
-        raise ValueError(
-            f"the leading dimensions of {name} cannot be folded into rows without a copy; got shape {list(tensor.shape)} "
-            f"with strides {list(tensor.stride())}; pass {name}.contiguous()"
-        ) from None
-
-
-def elements(tensor: torch.Tensor) -> int:
-    """How many elements of memory a view reads: a broadcast (stride 0) dimension counts once."""
-    count = 1
-    for size, stride in zip(tensor.shape, tensor.stride()):
-        count *= size if stride or not size else 1
-    return count
-
-
-def next_power_of_2(n: int) -> int:
-    """The smallest power of two that is at least ``n`` and at least 1."""
-    return 1 << max(0, n - 1).bit_length()
-
-
-def on_device_of(tensor: torch.Tensor) -> AbstractContextManager:
-    """Makes the tensor's GPU the current one, for Triton launches on the current GPU; nothing for a CPU tensor."""
-    return torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext()
+def check_block(name: str, value: object, at_least: int = 1) -> None:
+    """A block size is a power of two of at least ``at_least``; ``ValueError`` or ``TypeError`` shows what it is."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an int; got {value!r}")
+    if value < 1 or value & (value - 1):
+        raise ValueError(f"{name} must be a power of two, as tl.arange needs it; got {value}")
+    if value < at_least:
+        raise ValueError(f"{name} must be at least {at_least} here; got {value}")

@@ -8,7 +8,8 @@ import torch
 import triton
 import triton.language as tl
 
-from .checks import check_dtype, check_no_overlap, check_same_device, check_tensors, elements, on_device_of
+from .checks import check_block, check_dtype, check_no_overlap, check_same_device, check_tensors
+from .tensors import elements, on_device_of
 
 __all__ = ["DTYPES", "bench_cases", "vector_add", "vector_add_cost", "vector_add_kernel"]
 
@@ -86,6 +87,7 @@ def vector_add(
     chosen_block, chosen_warps = launch_shape(x.numel(), x.element_size())
     BLOCK_SIZE = chosen_block if BLOCK_SIZE is None else BLOCK_SIZE
     num_warps = chosen_warps if num_warps is None else num_warps
+    check_block("BLOCK_SIZE", BLOCK_SIZE)
     with on_device_of(x):
         for x_part, y_part, out_part in parts(x, y, out):
             n_elements = x_part.numel()
