@@ -20,7 +20,6 @@ __all__ = ["Finding", "examine", "main"]
 
 ROOT = Path(__file__).resolve().parents[1]
 INSTALL = "in the repository's folder, run: .venv/bin/pip install -r requirements.txt"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @dataclass(frozen=True)
@@ -114,15 +113,13 @@ def check_kernel() -> Finding:
     return Finding("ok", "a first kernel runs") if right else Finding("FIX", "a first kernel gives wrong numbers", INSTALL)
 
 
-def check_browser(which: Callable[[str], str | None]) -> Finding:
-    for name in BROWSERS:
-        if path := which(name):
-            return Finding("ok", f"Chromium at {path} (only the build and the browser tests use it)")
-    return Finding(
-        "note",
-        "no Chromium: only authors need it, for the pictures in stored notebooks and the browser tests",
-        "Debian, Ubuntu: sudo apt-get install chromium",
-    )
+def check_browser() -> Finding:
+    from tritonlab.views.photograph import ChromiumMissing, chromium
+
+    try:
+        return Finding("ok", f"Chromium at {chromium()} (only the build and the browser tests use it)")
+    except ChromiumMissing as error:
+        return Finding("note", "no Chromium: only authors need it, for pictures in stored notebooks and browser tests", str(error))
 
 
 def check_chapters(root: Path) -> Finding:
@@ -157,7 +154,7 @@ def examine(root: Path = ROOT) -> Iterable[Finding]:
     yield check_gpu(torch, os.environ, driver=bool(shutil.which("nvidia-smi")) or os.path.exists("/dev/nvidiactl"))
     yield check_kernel()
     yield check_chapters(root)
-    yield check_browser(shutil.which)
+    yield check_browser()
 
 
 def main(argv: list[str]) -> int:
