@@ -106,6 +106,17 @@ def test_a_program_is_chosen_by_int_or_tuple():
     assert [p["name"] for p in stepper(stepped.row_sums()).data["programs"]] == ["0", "2"]
 
 
+def test_it_opens_at_the_step_asked_for_or_at_the_error():
+    assert stepper(stepped.vector_add()).data["start"] == [0, 0]
+    assert stepper(stepped.vector_add(), at=3).data["start"] == [0, 3]
+    assert stepper(stepped.vector_add(), at=-1).data["start"] == [0, 8]
+    assert stepper(stepped.vector_add(masked=False)).data["start"] == [0, 2]
+    assert stepper(stepped.vector_add(masked=False), at=0).data["start"] == [0, 0]
+    for wrong in (9, -10):
+        with pytest.raises(ValueError, match=f"at is {wrong}; program 15 has steps 0 to 8"):
+            stepper(stepped.vector_add(), at=wrong)
+
+
 def test_the_repr_says_what_is_shown():
     assert repr(stepper(Trace((stepped.vector_add(),)))) == "<Stepper vector_add_kernel program 15: 9 steps>"
     assert repr(stepper(stepped.row_sums())) == "<Stepper row_sums_kernel programs 0, 2: 44 steps>"
@@ -184,6 +195,16 @@ def test_a_refused_access_is_shown_with_the_lanes_that_were_out_of_range():
     refused = data["accesses"][last["refused"][0]]
     assert refused["at"] is None and refused["arg"] == "x_ptr"
     assert recorded_steps(data) == {p: s for p, s in trace.launch.steps.items() if s}
+
+
+def test_a_refused_access_takes_no_part_in_the_record():
+    trace = stepped.refused(n=10, block=4, pid=2)
+    data = stepper(trace).data
+    assert [a["at"] for a in data["accesses"]] == [None]
+    assert recorded_accesses(data) == {} and recorded_steps(data) == trace.launch.steps
+    stops = data["programs"][0]["stops"]
+    assert stops["message"].endswith("\nthe lanes past the end must be off: mask = offs < n_elements")
+    assert "2 of 4 lanes point to x_ptr[10…11]" in data["programs"][0]["steps"][-1]["say"]
 
 
 def test_what_is_too_large_is_cut_and_said(monkeypatch):

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..trace.record import Access, Function, Launch, Local, Program, Step
+from ..trace.record import Access, Function, Launch, Local, Program, Step, Trace
 from .specimens import tensor
 
-__all__ = ["row_sums", "vector_add"]
+__all__ = ["refused", "row_sums", "vector_add"]
 
 ADD = '''@triton.jit
 def add(a, b):
@@ -128,6 +128,25 @@ def vector_add(n: int = 1000, block: int = 64, pid: int = 15, masked: bool = Tru
         "vector_add_kernel", (-(-n // block), 1, 1), args, {"n_elements": n}, {"BLOCK_SIZE": block}, functions=functions,
         accesses=tuple(run.accesses), steps={run.program: tuple(run.steps)}, error=error,
     )  # fmt: skip
+
+
+class Refusal(Exception):
+    """What the guard says of an access that it refused, as far as a view asks."""
+
+    def __init__(self, message: str, **place: Any) -> None:
+        super().__init__(message)
+        self.hint = "the lanes past the end must be off: mask = offs < n_elements"
+        for name, value in place.items():
+            setattr(self, name, value)
+
+
+def refused(n: int = 1000, block: int = 64, pid: int = 15) -> Trace:
+    """A trace that ended when the load of the last program ran past the end."""
+    launch = vector_add(n, block, pid, masked=False)
+    offsets = pid * block + np.arange(block, dtype=np.int64)
+    place = {"kind": "load", "arg": "x_ptr", "program": (pid, 0, 0), "line": 12, "function": launch.kernel}
+    error = Refusal(launch.error or "", offsets=offsets, mask=np.ones(block, bool), **place)
+    return Trace((launch,), error=error)
 
 
 def row_sums(rows: int = 10, cols: int = 40, block_m: int = 4, block_n: int = 16, pids: tuple[int, ...] = (0, 2)) -> Launch:

@@ -40,7 +40,7 @@ export default tl.view({
     const decoded = data.values.map(() => null);
     const block = (i) => (decoded[i] ??= tlPictures.decode(data.values[i]));
     const P = tlPictures;
-    let program, at = 0, width = 0, pal = null, cursor = null, memory = [], rows = [], layouts = [], shown = {};
+    let program, at = 0, width = 0, pal = null, cursor = null, memory = [], layouts = [], panel = [], shown = {};
     ui.root.dataset.lmSuppressShortcuts = "true";
 
     // Source: every function that the programs ran, the kernel first.
@@ -63,11 +63,10 @@ export default tl.view({
     const stop = html("div", { class: "tl-stop", role: "alert" });
     const code = html("div", { class: "tl-sources" }, sources.map((s) => s.el));
 
-    // Locals: argument chips, then one row a variable; made for the function shown, reused while stepping.
+    // Locals: of every function a panel with argument chips, then one row a variable; the current function's is shown.
     const varsHead = html("div", { class: "tl-head" });
-    const chips = html("div", { class: "tl-args" });
-    const list = html("div", { class: "tl-rows" });
-    const vars = html("div", { class: "tl-vars" }, varsHead, chips, list);
+    const panels = html("div", {});
+    const vars = html("div", { class: "tl-vars" }, varsHead, panels);
     const strips = html("div", { class: "tl-strips" });
     const legend = html("div", { class: "tl-legend" });
     ui.picture.append(html("div", { class: "tl-columns" }, code, vars), strips, legend);
@@ -124,7 +123,7 @@ export default tl.view({
       const mark = html("span", { class: "tl-hidden" });
       const canvas = html("canvas", { class: "tl-block", tabindex: 0, role: "slider", "aria-valuemin": 0 });
       const el = html("div", { class: "tl-var" }, html("div", { class: "tl-var-head" }, name, type, say, mark), canvas);
-      const row = { el, name, type, say, mark, canvas, local: -1, lane: -1, box: null };
+      const row = { el, name, type, say, mark, canvas, local: -2, lane: -1, box: null };
       const point = (e) => {
         const r = canvas.getBoundingClientRect();
         if (row.box) setCursor(P.laneAt(row.box, e.clientX - r.left, e.clientY - r.top), data.locals[row.local].shape);
@@ -149,27 +148,32 @@ export default tl.view({
     const setCursor = (lane, shape) => {
       if (lane === null ? cursor === null : cursor && cursor.lane === lane && cursor.shape === shape) return;
       cursor = lane === null ? null : { lane, shape };
-      fillRows(false);
+      fillRows();
       drawMemory();
     };
 
-    // Shows locals of the current step. Rows whose local and lane are the same as before are left alone.
-    const fillRows = (all) => {
+    // Shows the locals of the current step. What shows the same local and lane as before is left alone.
+    const panelOf = (f) => {
+      if (panel[f]) return panel[f];
+      const items = layouts[f].map((v) => ({ ...v, row: v.chip ? null : makeRow(), el: v.chip ? html("span", { class: "tl-arg" }) : null, filled: -2 }));
+      const el = html("div", { hidden: true },
+        html("div", { class: "tl-args" }, items.filter((v) => v.chip).map((v) => v.el)),
+        html("div", { class: "tl-rows" }, items.filter((v) => v.row).map((v) => v.row.el)));
+      panels.append(el);
+      return (panel[f] = { el, items });
+    };
+    const fillRows = () => {
       const s = program.steps[at], f = s.function;
-      const names = layouts[f];
       const here = new Map(s.locals.map((i) => [data.locals[i].name, i]));
       const changed = new Set(s.changed.filter((c) => !s.bound.includes(c)).map((c) => (typeof c === "string" ? c : data.locals[s.locals[c]].name)));
-      if (shown.f !== f || all) {
-        while (rows.length < names.filter((v) => !v.chip).length) rows.push(makeRow());
-        list.replaceChildren(...rows.slice(0, names.filter((v) => !v.chip).length).map((r) => r.el));
-        chips.replaceChildren(...names.filter((v) => v.chip).map((v) => (v.el = html("span", { class: "tl-arg" }))));
-        for (const r of rows) r.local = -2;
-        for (const v of names) v.filled = -2;
-        shown.f = f;
+      const { el, items } = panelOf(f);
+      if (shown.panel !== el) {
+        if (shown.panel) shown.panel.hidden = true;
+        el.hidden = false;
+        shown.panel = el;
       }
-      const whole = Math.max(60, (vars.clientWidth || width) - 14), half = Math.floor((whole - 20) / 2);
-      let k = 0;
-      for (const v of names) {
+      const whole = Math.max(60, shown.inner ?? (shown.inner = vars.clientWidth - 14)), half = Math.floor((whole - 20) / 2);
+      for (const v of items) {
         const local = here.has(v.name) ? here.get(v.name) : -1;
         const is = local < 0 ? null : data.locals[local];
         if (v.chip) {
@@ -181,11 +185,11 @@ export default tl.view({
           }
           continue;
         }
-        const row = rows[k++], inner = v.tile ? half : whole;
+        const row = v.row, inner = v.tile ? half : whole;
         const marked = changed.has(v.name);
         row.el.classList.toggle("tl-changed", marked);
         row.el.classList.toggle("tl-unset", local < 0);
-        row.mark.textContent = marked ? " changed" : "";
+        if (row.mark.textContent !== (marked ? " changed" : "")) row.mark.textContent = marked ? " changed" : "";
         const value = is && is.value !== null ? block(is.value) : null;
         const lane = !cursor || !is || !is.shape.length || !value ? -1 : P.paired(cursor.lane, cursor.shape, is.shape);
         if (row.local === local && row.lane === lane) continue;
@@ -327,6 +331,7 @@ export default tl.view({
       const name = offsets.size > 1 ? `lane ${P.laneName(lane, offsets.shape)}` : "its lane";
       if (state === "masked") return `${name} is masked\nit points to ${where}`;
       if (state === "bad") return `${name} is out of range\nit points to ${where}`;
+      if (access.at === null) return `${name} points to ${where}`;  // the guard refused the access as a whole
       const value = access.values === null ? "" : `\n${P.exact(block(access.values), lane, "")}`;
       return `${name} ${access.kind === "load" ? "reads" : access.kind === "store" ? "writes" : "updates"} ${where}${value}`;
     };
@@ -368,7 +373,7 @@ export default tl.view({
         varsHead.replaceChildren("variables of ", html("code", {}, data.functions[s.function].name), from ? `, called at line ${from[1]}` : "");
         shown.head = head;
       }
-      fillRows(false);
+      fillRows();
       drawMemory();
       slider.set(at + 1);
       buttons[0].disabled = buttons[1].disabled = at === 0;
@@ -390,6 +395,8 @@ export default tl.view({
       for (const { fn, lines } of sources) for (const [n, el] of lines) el.classList.toggle("tl-runs", program.steps.some((s) => data.functions[s.function] === fn && s.line === n));
       sources.forEach(({ el }, f) => { el.hidden = f > 0 && !program.steps.some((s) => s.function === f); });
       shown = {};
+      panel = [];
+      panels.replaceChildren();
       slider.range(1, program.steps.length);
       slider.set(at + 1);
       makeStrips();
@@ -404,12 +411,12 @@ export default tl.view({
     const draw = (w) => {
       width = w;
       pal = P.palette(ui.root, program.index);
-      vars.style.minHeight = "";
+      shown.inner = undefined;
+      for (const p of panel) for (const v of p?.items || []) { v.filled = -2; if (v.row) v.row.local = -2; }
       for (const m of memory) m.key = null;
       ui.says.style.minHeight = "";
       ui.say(program.steps.reduce((a, b) => (b.say.length > a.say.length ? b : a)).say);
       ui.says.style.minHeight = `${ui.says.offsetHeight}px`;  // the picture must not move while stepping
-      fillRows(true);
       show();
     };
 
@@ -424,7 +431,8 @@ export default tl.view({
     ui.root.addEventListener("keydown", onKey);
     const theme = new MutationObserver(() => ui.redraw());
     theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "class"] });
-    start(0, 0);
+    start(...data.start);
+    if (choose) choose.querySelector("select").value = data.start[0];
     return {
       draw,
       destroy() {

@@ -39,12 +39,15 @@ class StepperView(View):
         return f"<Stepper {self.text}>"
 
 
-def stepper(t: Trace | Launch, program: int | tuple[int, ...] | None = None) -> StepperView:
+def stepper(t: Trace | Launch, program: int | tuple[int, ...] | None = None, at: int | None = None) -> StepperView:
     """Step through what a traced program did, line by line.
 
     ``t``: a trace with one launch, or a launch, recorded with ``step=...``. ``program``: the program id to
-    show, an int or a tuple; by default all stepped programs, to choose from inside the view.
-    ``ValueError`` when no program was stepped, or not that one; ``TypeError`` when ``t`` is no trace.
+    show, an int or a tuple; by default all stepped programs, to choose from inside the view. ``at``: the step to
+    open at, a position in ``launch.steps[program]`` (-1: the last); by default the error that ended the launch, or
+    else the first step.
+    ``ValueError`` when no program was stepped, or not that one, or it has no step ``at``; ``TypeError`` when ``t``
+    is no trace.
 
     Blocks of more than 65536 lanes are cut to the first 65536; the view keeps up to 20000 steps and 8 MB of
     values. What is left out is said in the view.
@@ -57,6 +60,7 @@ def stepper(t: Trace | Launch, program: int | tuple[int, ...] | None = None) -> 
         raise TypeError(f"t is a {type(t).__name__}; stepper takes a Trace or a Launch, as lab.trace makes them")
     chosen = _chosen(launch, program)
     data = _Layout(launch, error).data(chosen)
+    data["start"] = _start(data["programs"], at)
     names = ", ".join(shown_program(p, launch.grid) for p in chosen)
     steps = sum(len(launch.steps[p]) for p in chosen)
     ended = ", ended by an error" if launch.error and any(p["stops"] for p in data["programs"]) else ""
@@ -80,6 +84,17 @@ def _chosen(launch: Launch, program: int | tuple[int, ...] | None) -> list[Progr
         names = ", ".join(shown_program(p, launch.grid) for p in there)
         raise ValueError(f"program {program} was not stepped; this launch holds the steps of program {names}")
     return [full]
+
+
+def _start(programs: list[dict[str, Any]], at: int | None) -> list[int]:
+    """Position of the program and of its step that the view opens at."""
+    if at is None:
+        ended = [[i, p["stops"]["step"]] for i, p in enumerate(programs) if p["stops"]]
+        return ended[0] if ended else [0, 0]
+    n = len(programs[0]["steps"])
+    if not -n <= at < n:
+        raise ValueError(f"at is {at}; program {programs[0]['name']} has steps 0 to {n - 1}")
+    return [0, at % n]
 
 
 def _parameters(source: str) -> list[str]:
@@ -346,7 +361,8 @@ def samples() -> list[tuple[str, StepperView]]:
     from . import stepped
 
     return [
-        ("stepper-vector-add", stepper(stepped.vector_add())),
-        ("stepper-error", stepper(stepped.vector_add(masked=False))),
-        ("stepper-row-sums", stepper(stepped.row_sums())),
+        ("stepper-vector-add", stepper(stepped.vector_add(), at=3)),
+        ("stepper-device-function", stepper(stepped.vector_add(), at=5)),
+        ("stepper-error", stepper(stepped.refused())),
+        ("stepper-row-sums", stepper(stepped.row_sums(), program=2, at=12)),
     ]
