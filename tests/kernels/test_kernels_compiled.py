@@ -1,0 +1,70 @@
+"""What the compiler makes of each kernel, with no GPU: it must accept it, spill nothing and load widely where rows are aligned."""
+
+import pytest
+import torch
+
+from tritonlab.compiler import compile
+from tritonlab.kernels.bias_gelu import bias_gelu
+from tritonlab.kernels.rmsnorm import rmsnorm, rmsnorm_wide_kernel
+from tritonlab.kernels.softmax import softmax
+from tritonlab.kernels.vector_add import vector_add
+
+BF16, FP32 = torch.bfloat16, torch.float32
+
+
+def on_paper(*shape, dtype=BF16):
+    """A tensor with a shape and no memory: enough to compile for."""
+    return torch.empty(*shape, dtype=dtype, device="meta")
+
+
+ALIGNED = {
+    "vector_add": lambda: vector_add(on_paper(2**26), on_paper(2**26)),
+    "bias_gelu flat": lambda: bias_gelu(on_paper(8192, 4096), on_paper(4096)),
+    "bias_gelu 2d": lambda: bias_gelu(on_paper(8192, 4096), on_paper(4096), form="2d"),
+    "softmax": lambda: softmax(on_paper(16384, 4096)),
+    "softmax wide": lambda: softmax(on_paper(2048, 131072)),
+    "rmsnorm": lambda: rmsnorm(on_paper(32768, 1024), on_paper(1024)),
+    "rmsnorm wide": lambda: rmsnorm(on_paper(2048, 131072), on_paper(131072)),
+}
+
+ODD = {
+    "vector_add": lambda: vector_add(on_paper(2**26 + 1), on_paper(2**26 + 1)),
+    "bias_gelu flat": lambda: bias_gelu(on_paper(4099, 4097), on_paper(4097), form="flat"),
+    "bias_gelu 2d": lambda: bias_gelu(on_paper(4099, 4097), on_paper(4097)),
+    "softmax": lambda: softmax(on_paper(4096, 12671, dtype=FP32)),
+    "softmax wide": lambda: softmax(on_paper(2048, 131071)),
+    "rmsnorm": lambda: rmsnorm(on_paper(4096, 12671, dtype=FP32), on_paper(12671, dtype=FP32)),
+    "rmsnorm wide": lambda: rmsnorm(on_paper(2048, 131071), on_paper(131071)),
+}
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("work", ALIGNED.values(), ids=ALIGNED)
+def test_aligned_rows_move_16_bytes_at_a_time_and_nothing_spills(work, target):
+    made = compile(work, target)
+    assert made.fits and made.spilled == 0 and made.sass.local == 0
+    assert set(made.sass.loads) == set(made.sass.stores) == {16}
+
+
+@pytest.mark.parametrize("work", ODD.values(), ids=ODD)
+def test_odd_widths_compile_and_nothing_spills(work):
+    made = compile(work, "sm_90")
+    assert made.fits and made.spilled == 0 and made.sass.local == 0
+    assert 16 not in made.sass.loads
+
+
+def test_one_exponential_an_element_and_reading_and_one_reciprocal_a_row():
+    row, wide = (compile(ALIGNED[name], "sm_90").sass.special for name in ("softmax", "softmax wide"))
+    assert row["ex2"] == 4096 // (8 * 32) and row["rcp"] == 1
+    assert wide["ex2"] == 3 * 8192 // (16 * 32)  # one in each loop, and one to join the lanes
+
+
+def test_the_hint_for_unaligned_rows_spares_the_exchange_through_shared_memory():
+    x, w, out = on_paper(4096, 12671), on_paper(12671), on_paper(4096, 12671)
+
+    def launch(aligned):
+        n = x.shape[1]
+        rmsnorm_wide_kernel[(4096,)](x, w, out, n, n, 1, 1, n, 1, 1e-6, BLOCK_N=2048, ALIGNED=aligned, num_warps=8)
+
+    with_hint, without = compile(lambda: launch(False), "sm_90"), compile(lambda: launch(True), "sm_90")
+    assert with_hint.shared < 100 < 2048 <= without.shared
