@@ -6,6 +6,8 @@ Names resolve lazily, so that importing this package loads no widget library.
 from __future__ import annotations
 
 import importlib
+import sys
+import types
 from typing import Any
 
 _WHERE = {
@@ -28,6 +30,18 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
     globals()[name] = value
     return value
+
+
+class _Views(types.ModuleType):
+    """Importing ``tritonlab.views.tiles`` binds the submodule here; the name shall stay the function."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _WHERE and isinstance(value, types.ModuleType):
+            value = getattr(value, name, value)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Views
 
 
 def __dir__() -> list[str]:

@@ -39,10 +39,11 @@ import anywidget
 import numpy as np
 import traitlets
 
-__all__ = ["HASH_MIME", "PAGE_MIME", "View", "pack", "photographing", "plain", "unopened", "unpack"]
+__all__ = ["HASH_MIME", "MODULE_MIME", "PAGE_MIME", "View", "pack", "photographing", "plain", "unopened", "unpack"]
 
 PAGE_MIME = "application/vnd.tritonlab.page"
 HASH_MIME = "application/vnd.tritonlab.hash"
+MODULE_MIME = "application/vnd.tritonlab.module"
 WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 
 _HERE = Path(__file__).parent
@@ -76,16 +77,19 @@ class View(anywidget.AnyWidget):
     parts: tuple[str, ...] = ()
     """More modules beside this file, put in front of ``module``."""
 
+    files: tuple[str, ...] = ()
+    """All files beside this one whose text decides the picture."""
+
     data = traitlets.Dict().tag(sync=True)
     status = traitlets.Dict().tag(sync=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if "module" in cls.__dict__:  # not the classes that traitlets derives for single instances
-            own = _HERE / cls.module
-            parts = [_HERE / "common.js", _HERE / "strip.js", *(_HERE / p for p in cls.parts), own]
-            styles = [_HERE / "common.css", own.with_suffix(".css")]
-            cls._esm = "\n".join(p.read_text(encoding="utf-8") for p in parts)
-            cls._css = "\n".join(p.read_text(encoding="utf-8") for p in styles if p.exists())
+            scripts = ["common.js", "strip.js", *cls.parts, cls.module]
+            styles = ["common.css", Path(cls.module).with_suffix(".css").name]
+            styles = [name for name in styles if (_HERE / name).exists()]
+            cls.files = tuple(scripts + styles)
+            cls._esm, cls._css = ("\n".join((_HERE / n).read_text(encoding="utf-8") for n in names) for names in (scripts, styles))
         super().__init_subclass__(**kwargs)
 
     def __init__(self, data: dict[str, Any], text: str) -> None:
@@ -130,9 +134,17 @@ class View(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         if photographing():
-            return {"text/plain": repr(self), PAGE_MIME: self.page(), HASH_MIME: self.fingerprint()}
-        widget = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
-        return {"text/plain": repr(self), WIDGET_MIME: widget}
+            return self.photo(repr(self))
+        return {"text/plain": repr(self), WIDGET_MIME: {"version_major": 2, "version_minor": 0, "model_id": self.model_id}}
+
+    def photo(self, text: str, controls: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+        """What the notebook build gets in place of a live widget: the page to photograph, and what decides the picture."""
+        return {
+            "text/plain": text,
+            PAGE_MIME: self.page(controls=controls),
+            HASH_MIME: self.fingerprint(controls),
+            MODULE_MIME: list(self.files),
+        }
 
 
 def plain(value: Any) -> Any:
@@ -222,6 +234,11 @@ _PAGE = """<!doctype html>
 <div id="tl-view"></div>
 {controls}
 </main>
+<script>
+const failed = () => {{ document.body.dataset.tlReady = "failed"; }};
+addEventListener("error", failed);
+addEventListener("unhandledrejection", failed);
+</script>
 <script type="module">
 const state = {state};
 const source = {esm};
@@ -243,7 +260,7 @@ const module = await import(url);
 const el = document.getElementById("tl-view");
 window.tritonlab = {{ model, el }};
 await module.default.render({{ model, el }});
-requestAnimationFrame(() => requestAnimationFrame(() => {{ document.body.dataset.tlReady = "true"; }}));
+requestAnimationFrame(() => requestAnimationFrame(() => {{ document.body.dataset.tlReady ||= "true"; }}));
 </script>
 </body>
 </html>

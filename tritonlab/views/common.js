@@ -214,6 +214,37 @@ const tl = (() => {
     return out;
   };
 
+  // ipywidgets gives its sliders, lists and readouts no accessible name: take the visible label, and keep their keys
+  // from JupyterLab's shortcuts.
+  const nameControls = (box) => {
+    box.setAttribute("data-lm-suppress-shortcuts", "true");
+    for (const label of box.querySelectorAll(".widget-label, .jupyter-widget-label")) {
+      const text = label.textContent.trim();
+      const control = label.parentElement;
+      if (!text || !control) continue;
+      for (const part of control.querySelectorAll("[role=slider], .noUi-handle, select, input, [contenteditable]")) {
+        if (part.getAttribute("aria-label")) continue;
+        part.setAttribute("aria-label", text);
+        if (part.isContentEditable || part.hasAttribute("contenteditable")) part.setAttribute("role", "textbox");
+      }
+    }
+  };
+  const watchControls = (root) => {
+    const home = root.closest(".tl-live");
+    if (!home) return null;
+    const watch = new MutationObserver(() => look());
+    const look = () => {
+      const box = home.querySelector(".tl-live-controls");
+      if (!box) return;
+      watch.disconnect();
+      nameControls(box);
+      watch.observe(box, { childList: true, subtree: true });
+    };
+    watch.observe(home, { childList: true, subtree: true });
+    look();
+    return watch;
+  };
+
   const view = ({ name, mount }) => {
     const render = ({ model, el }) => {
       const says = html("p", { class: "tl-says", "aria-live": "polite" });
@@ -223,7 +254,9 @@ const tl = (() => {
       const controls = html("div", { class: "tl-controls" });
       const printed = html("pre", { class: "tl-printed", hidden: true });
       const busy = html("span", { class: "tl-busy-mark", "aria-hidden": "true" }, "running…");
-      const root = html("section", { class: `tl-view tl-${name}`, "aria-label": name }, error, says, picture, notes, controls, printed, busy);
+      const main = html("div", { class: "tl-main" }, says, picture, notes);
+      const stage = html("div", { class: "tl-stage" }, main, error); // an error lies over the last good picture: nothing moves
+      const root = html("section", { class: `tl-view tl-${name}`, "aria-label": name, "data-lm-suppress-shortcuts": "true" }, stage, controls, printed, busy);
       el.append(root);
       const tip = tooltip(root);
 
@@ -259,6 +292,7 @@ const tl = (() => {
         root.dataset.tlState = status.state || "ready";
         root.setAttribute("aria-busy", String(status.state === "busy"));
         error.hidden = status.state !== "error";
+        main.setAttribute("aria-disabled", String(status.state === "error"));
         if (status.state === "error") error.replaceChildren(html("strong", {}, status.title || "Error"), html("pre", {}, status.message || ""));
         if (status.state !== "busy") {
           printed.hidden = !status.printed;
@@ -269,7 +303,9 @@ const tl = (() => {
       onStatus();
       model.on("change:data", onData);
       model.on("change:status", onStatus);
+      let controlsWatch = null;
       const measure = () => {
+        controlsWatch = controlsWatch || watchControls(root);
         const now = Math.floor(picture.clientWidth);
         if (now > 0 && now !== width) {
           width = now;
@@ -282,6 +318,7 @@ const tl = (() => {
       watch.observe(picture);
       return () => {
         watch.disconnect();
+        controlsWatch?.disconnect();
         if (frame) cancelAnimationFrame(frame);
         model.off("change:data", onData);
         model.off("change:status", onStatus);

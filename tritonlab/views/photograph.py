@@ -83,10 +83,7 @@ def open_page(browser: Any, page: str, width: int = 900, dark: bool = False, sca
         if dark:
             page = page.replace('data-jp-theme-light="true"', 'data-jp-theme-light="false"', 1)
         tab.set_content(page, wait_until="load")
-        try:
-            tab.wait_for_function("document.body.dataset.tlReady === 'true'", timeout=20_000)
-        except Exception as error:
-            raise RuntimeError(f"the view's page did not draw: {'; '.join(faults) or error}") from error
+        tab.wait_for_function("document.body.dataset.tlReady", timeout=30_000)
         if faults:
             raise RuntimeError(f"the view's page reports errors: {'; '.join(faults)}")
         tab.tl_faults = faults

@@ -276,6 +276,8 @@ Object.assign(tl, (() => {
       if (py >= memory && py <= memory + MEMORY) return { offset: Math.max(lo, Math.min(hi - 1, Math.floor(exact))) };
       return null;
     };
+    // For tests: where each offset and each row is drawn.
+    g.tlStrip = { arg: arg.name, window: [lo, hi], x, cell, rowHeight: ROW, rows: placed.map((p) => ({ kind: p.row.kind, y: p.y })) };
     return { el: g, height: y, memory, memoryHeight: MEMORY, window: [lo, hi], x, hit };
   };
 

@@ -242,7 +242,7 @@ export default tl.view({
       };
       if (!moves[event.key]) return;
       event.preventDefault();
-      event.stopPropagation(); // JupyterLab would move to another cell
+      event.stopPropagation();
       moves[event.key]();
     };
     ui.picture.tabIndex = 0;

@@ -276,6 +276,7 @@ Object.assign(tl, (() => {
         height = near.bottom + 6;
       }
     }
+    g.tlMatrix = { arg: arg.name, scales }; // for tests: where each row and column is drawn
     const hit = (px, py) => {
       for (const s of [...scales].reverse()) {
         const c = Math.floor(s.view[2] + (px - s.x(s.view[2])) / s.cw), r = Math.floor(s.view[0] + (py - s.y(s.view[0])) / s.ch);
