@@ -27,7 +27,8 @@ class Comparison:
     def __repr__(self) -> str:
         shared = len(self.together) + len(self.apart)
         lines = [f"A: {self.labels[0]}", f"B: {self.labels[1]}"]
-        lines.append(f"{len(self.together)} of {shared} shared measurements agree within their spreads" + (f"; {self.alone} are in one run only" if self.alone else ""))
+        alone = f"; {self.alone} are in one run only" if self.alone else ""
+        lines.append(f"{len(self.together)} of {shared} shared measurements agree within their spreads{alone}")
         for a, b in self.apart:
             lines.append(
                 f"  {a.op} {a.implementation} {shape_text(a.shape)} {a.dtype}: {microseconds(a.seconds)} µs {percent(a.timing.spread)}"

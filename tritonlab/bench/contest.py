@@ -22,7 +22,10 @@ class Contest:
         self._turn = 0
 
     def time(self, contenders: Mapping[str, Callable[[], Any]], milliseconds: float, launch: Timing | None, graphs: bool) -> None:
-        """One pass: each contender for about ``milliseconds``; with ``graphs``, in a CUDA graph too where the launch is a good part of the time."""
+        """One pass: each contender for about ``milliseconds``.
+
+        With ``graphs``, in a CUDA graph too, where the launch is a good part of the time.
+        """
         names = list(contenders)
         turn = self._turn % max(1, len(names))
         self._turn += 1

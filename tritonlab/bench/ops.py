@@ -86,7 +86,8 @@ def cases_of(names: Iterable[str] = (), package: str = "tritonlab.kernels", quic
         if name not in ops:
             close = difflib.get_close_matches(name, ops, n=3)
             order = close + [op for op in ops if op not in close]
-            raise MeasureError(f"the bench knows no op {name!r}; it knows {', '.join(order) or 'none'}", f"did you mean {close[0]!r}?" if close else "")
+            hint = f"did you mean {close[0]!r}?" if close else ""
+            raise MeasureError(f"the bench knows no op {name!r}; it knows {', '.join(order) or 'none'}", hint)
     cases = [_case(name, number, dict(declared)) for name in chosen for number, declared in enumerate(ops[name].bench_cases())]
     return _thin(cases) if quick else cases
 

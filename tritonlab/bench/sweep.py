@@ -35,7 +35,8 @@ class Plan:
     def method(self) -> str:
         """What a record says about how it was made."""
         return (
-            f"triton.testing.do_bench, single calls with L2 cleared, random data; median over {self.passes} passes through all cases, contenders in turn; "
+            "triton.testing.do_bench, single calls with L2 cleared, random data; "
+            f"median over {self.passes} passes through all cases, contenders in turn; "
             "spread: 10th to 90th percentile of all calls, widened to every pass's median; clocks as found"
         )
 

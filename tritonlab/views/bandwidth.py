@@ -59,7 +59,9 @@ def bandwidth(measurements: Measurements | Iterable[Measurement], x: str | None 
         raise ValueError(f"x is {x!r}; it can be {', '.join(map(repr, AXES))}")
     keys = list(dict.fromkeys((m.op, m.dtype) for m in known))
     if len(keys) > _MOST_PANELS:
-        raise ValueError(f"that is {len(keys)} panels (one for each op and dtype), at most {_MOST_PANELS} fit; choose with .where(op=..., dtype=...)")
+        raise ValueError(
+            f"that is {len(keys)} panels (one for each op and dtype), at most {_MOST_PANELS} fit; choose with .where(op=..., dtype=...)"
+        )
     several = len(known.labels) > 1
     names = {m: f"{m.implementation} ({known.labels.index(m.label) + 1})" if several else m.implementation for m in known}
     styles = looks(list(dict.fromkeys(names.values())))
@@ -171,9 +173,11 @@ def _draw(ax: Axes, panel: _Panel, styles: dict, roofs: Roofs | None, top: float
         )
     if roofs and roofs.copy:
         rate = roofs.copy.rate
-        ax.axhline(rate / 1e9, color=INK, linewidth=1.3, linestyle=(0, (7, 3)), zorder=2, label=f"{roofs.copy.what}, {gbps_text(rate)} (measured)")
+        label = f"{roofs.copy.what}, {gbps_text(rate)} (measured)"
+        ax.axhline(rate / 1e9, color=INK, linewidth=1.3, linestyle=(0, (7, 3)), zorder=2, label=label)
         if note:
-            ax.annotate("copy", (0.01, rate / 1e9), xycoords=("axes fraction", "data"), xytext=(0, 3), textcoords="offset points", color=INK, fontsize=9)
+            at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+            ax.annotate("copy", (0.01, rate / 1e9), xytext=(0, 3), color=INK, fontsize=9, **at)
     ax.set_ylim(0, top)
     ax.yaxis.set_major_formatter("{x:,.0f}" if top >= 10 else "{x:g}")
     if first:
@@ -219,9 +223,9 @@ def _alt(ms: Measurements, panels: list[_Panel], notes: list[str]) -> str:
         parts.append(f"{ms.ops[0]} {panel.title}:" if len(ms.ops) == 1 else f"{panel.title}:")
         for name, points in panel.series.items():
             ends = [points[0][1], points[-1][1]]
-            said = [f"{gbps_text(m.bytes / m.seconds)} at {'×'.join(f'{n:,}' for n in m.shape)}" for m in (ends if len(points) > 1 else ends[:1])]
+            said = [_rate_at(m) for m in (ends if len(points) > 1 else ends[:1])]
             best = max((m for _, m in points), key=lambda m: m.gbps or 0)
-            peak = "" if best in ends else f", at most {gbps_text(best.bytes / best.seconds)} at {'×'.join(f'{n:,}' for n in best.shape)}"
+            peak = "" if best in ends else f", at most {_rate_at(best)}"
             parts.append(f"{name} {' to '.join(said)}{peak};")
         if panel.launch_bound:
             unit = {"bytes": "bytes moved"}.get(panel.axis, panel.axis)
@@ -229,6 +233,10 @@ def _alt(ms: Measurements, panels: list[_Panel], notes: list[str]) -> str:
     if ms.roofs and ms.roofs.copy:
         parts.append(f"The roof is the measured {ms.roofs.copy.what}, {gbps_text(ms.roofs.copy.rate)}.")
     return " ".join([*parts, f"From {'; '.join(notes)}."])
+
+
+def _rate_at(m: Measurement) -> str:
+    return f"{gbps_text(m.bytes / m.seconds)} at {'×'.join(f'{n:,}' for n in m.shape)}"
 
 
 def _text(ms: Measurements, notes: list[str]) -> str:

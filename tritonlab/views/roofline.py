@@ -122,20 +122,19 @@ def _roofs(ax: Axes, roofs: Roofs, points: list[_Point], narrow: bool) -> None:
     ax.set_ylim(bottom, top)
     line = [low, ridge, high]
     copy, peak = f"copy {gbps_text(roofs.copy.rate)}", _rate_text(roofs.matmul.rate)
-    ax.plot(line, [_allowed(x, roofs) / 1e12 for x in line], color=INK, linewidth=1.8, zorder=2, label=f"measured: {copy}, matmul {peak}" if narrow else "measured roofs")
-    ax.fill_between(line, [_allowed(x, roofs) / 1e12 for x in line], top, facecolor="#f4f5f7", hatch="\\\\\\", edgecolor="#e3e6ea", linewidth=0, zorder=0)
+    heights = [_allowed(x, roofs) / 1e12 for x in line]
+    label = f"measured: {copy}, matmul {peak}" if narrow else "measured roofs"
+    ax.plot(line, heights, color=INK, linewidth=1.8, zorder=2, label=label)
+    ax.fill_between(line, heights, top, facecolor="#f4f5f7", hatch="\\\\\\", edgecolor="#e3e6ea", linewidth=0, zorder=0)
     ax.plot([ridge] * 2, [bottom, roofs.matmul.rate / 1e12], color=QUIET, linewidth=0.9, linestyle=(0, (2, 3)), zorder=1)
-    ax.annotate(
-        f"ridge {ridge:.0f} FLOP/byte", (ridge, bottom), xytext=(5, 8), textcoords="offset points", rotation=90, va="bottom", color=QUIET, fontsize=9
-    )
+    note = {"textcoords": "offset points", "fontsize": 9}
+    ax.annotate(f"ridge {ridge:.0f} FLOP/byte", (ridge, bottom), xytext=(5, 8), rotation=90, va="bottom", color=QUIET, **note)
     if not narrow:
-        ax.annotate(
-            f"{roofs.matmul.what}, {peak}", (high, roofs.matmul.rate / 1e12), xytext=(-4, 4), textcoords="offset points", ha="right", va="bottom", fontsize=9
-        )
+        flat = (high, roofs.matmul.rate / 1e12)
+        ax.annotate(f"{roofs.matmul.what}, {peak}", flat, xytext=(-4, 4), ha="right", va="bottom", **note)
         middle = math.sqrt(low * ridge)
-        ax.annotate(
-            f"{roofs.copy.what}, {gbps_text(roofs.copy.rate)}", (middle, _allowed(middle, roofs) / 1e12), xytext=(7, -3), textcoords="offset points", ha="left", va="top", fontsize=9
-        )
+        slope = (middle, _allowed(middle, roofs) / 1e12)
+        ax.annotate(f"{roofs.copy.what}, {gbps_text(roofs.copy.rate)}", slope, xytext=(7, -3), ha="left", va="top", **note)
     ax.set_xlabel("arithmetic intensity, FLOP per byte")
     ax.set_ylabel("TFLOP/s")
     ax.xaxis.set_major_formatter("{x:g}")
@@ -182,13 +181,12 @@ def _said(p: _Point) -> str:
 def _says(points: list[_Point], roofs: Roofs) -> str:
     ridge = _ridge(roofs)
     left = [p for p in points if p.intensity < ridge]
+    where = f"of the ridge ({ridge:.0f} FLOP per byte)"
     if len(left) == len(points):
-        side = f"All lie left of the ridge ({ridge:.0f} FLOP per byte): moving the bytes takes longer than computing."
-    elif left:
-        side = f"{len(left)} of {len(points)} points lie left of the ridge ({ridge:.0f} FLOP per byte), where moving the bytes takes longer than computing."
-    else:
-        side = f"All lie right of the ridge ({ridge:.0f} FLOP per byte): computing takes longer than moving the bytes."
-    return side
+        return f"All lie left {where}: moving the bytes takes longer than computing."
+    if left:
+        return f"{len(left)} of {len(points)} points lie left {where}, where moving the bytes takes longer than computing."
+    return f"All lie right {where}: computing takes longer than moving the bytes."
 
 
 def _alt(points: list[_Point], roofs: Roofs, labels: tuple[str, ...]) -> str:
