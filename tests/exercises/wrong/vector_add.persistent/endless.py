@@ -1,0 +1,26 @@
+"""The loop's variable never grows."""
+# rejected with: budget
+# which says: 2 seconds
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_persistent_kernel(x_ptr, y_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    n_tiles = tl.cdiv(n_elements, BLOCK_SIZE)
+    tile = tl.program_id(0)
+    while tile < n_tiles:
+        offs = tile * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+        mask = offs < n_elements
+        x = tl.load(x_ptr + offs, mask=mask)
+        y = tl.load(y_ptr + offs, mask=mask)
+        tl.store(out_ptr + offs, x + y, mask=mask)
+
+
+def add_persistent(x, y, num_programs):
+    out = torch.empty_like(x)
+    n_elements = x.numel()
+    grid = (min(num_programs, triton.cdiv(n_elements, 64)),)
+    add_persistent_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=64)
+    return out

@@ -1,0 +1,119 @@
+"""Experiments on a wrong answer: run a failing case again with one thing changed, and see what it does."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+
+from ..trace.record import short
+from .finding import Finding, number, place
+from .problem import Problem
+from .run import Outcome, run_case
+from .values import describe, first_bad
+
+__all__ = ["fill_finding", "low_precision_local", "unnamed_fill_finding"]
+
+_OTHER_FILL = 3.0
+
+
+def _masked_loads(outcome: Outcome) -> list[tuple[int, Any, Any]]:
+    """(launch number, launch, access): the first load with a masked lane of each line and argument."""
+    found: dict[tuple[int, str], tuple[int, Any, Any]] = {}
+    for n, launch in enumerate(outcome.trace.launches):
+        for access in launch.accesses:
+            if access.kind == "load" and not access.mask.all():
+                found.setdefault((access.line, access.arg), (n, launch, access))
+    return list(found.values())
+
+
+def _again(fn: Callable[..., Any], problem: Problem, outcome: Outcome, fill: float, lines: Any = None, unnamed: bool = False) -> Outcome:
+    from ..runtime import masked_fill
+
+    return run_case(fn, problem, outcome.case, outcome.number, around=masked_fill(fill, lines, unnamed))
+
+
+def fill_finding(fn: Callable[..., Any], problem: Problem, outcome: Outcome) -> Finding | None:
+    """A fill that would mend the case, line by line and then everywhere, or the proof that masked lanes reach the result."""
+    loads = _masked_loads(outcome)
+    if not loads:
+        return None
+    lines = sorted({access.line for *_, access in loads})
+    trials = [[line] for line in lines] + ([lines] if len(lines) > 1 else [])
+    for chosen in trials:
+        for fill in problem.fills:
+            if _again(fn, problem, outcome, fill, chosen).right:
+                n, launch, access = next(x for x in loads if x[2].line == chosen[0])
+                detail = f"{_fill_of(access)} With {number(fill)} there the result is right."
+                return Finding("fill", outcome, dict(detail=detail), _fill_place(access, launch, outcome), n)
+    for line in lines:
+        again = _again(fn, problem, outcome, _OTHER_FILL, [line])
+        if again.error is not None or _same(again, outcome):
+            continue
+        n, launch, access = next(x for x in loads if x[2].line == line)
+        detail = (
+            f"{_fill_of(access)} With {number(_OTHER_FILL)} there the result is another one, and no fill makes it right: "
+            "take those lanes out where they enter the reduction, tl.where(mask, value, neutral)."
+        )
+        return Finding("fill", outcome, dict(detail=detail), _fill_place(access, launch, outcome), n)
+    return None
+
+
+def unnamed_fill_finding(fn: Callable[..., Any], problem: Problem, outcome: Outcome) -> Finding | None:
+    """For a right case: whether it is right only because masked lanes without ``other`` happen to be 0 here."""
+    loads = [x for x in _masked_loads(outcome) if not x[2].other]
+    if not loads:
+        return None
+    again = _again(fn, problem, outcome, float("nan"), None, True)
+    if again.right:
+        return None
+    n, launch, access = loads[0]
+    detail = (
+        f"Line {access.line} loads {access.arg} with a mask and names no other: what its masked lanes hold is undefined. "
+        "It is 0 here; with NaN there the result is wrong."
+    )
+    return Finding("fill", outcome, dict(detail=detail), _fill_place(access, launch, outcome), n)
+
+
+def _same(a: Outcome, b: Outcome) -> bool:
+    return all(x.shape == y.shape and np.array_equal(x.astype(float), y.astype(float), equal_nan=True) for x, y in zip(a.seen, b.seen))
+
+
+def _masked_lane(access: Any) -> int:
+    return int(np.flatnonzero(~access.mask.reshape(-1))[0])
+
+
+def _fill_of(access: Any) -> str:
+    if access.values is None:
+        return f"Line {access.line} fills the masked lanes of {access.arg}."
+    value = np.broadcast_to(access.values, access.mask.shape).reshape(-1)[_masked_lane(access)]
+    named = "" if access.other else " (it names no other)"
+    return f"Line {access.line} fills the masked lanes of {access.arg} with {number(value)}{named}."
+
+
+def _fill_place(access: Any, launch: Any, outcome: Outcome) -> dict[str, Any]:
+    which, index = first_bad(outcome) if not outcome.right else (0, None)
+    fields = dict(place(access, launch, _masked_lane(access)), offset=None)
+    if index is not None:
+        fields.update(index=index, expected=outcome.expected[which][index].item(), seen=outcome.seen[which][index].item())
+    return fields
+
+
+def low_precision_local(fn: Callable[..., Any], problem: Problem, outcome: Outcome) -> tuple[str, dict[str, Any], int] | None:
+    """For a result that is a little off: the first 16-bit variable that the program computes (not just loads)."""
+    which, index = first_bad(outcome)
+    text, fields, n = describe(outcome, which, index)
+    if "program" not in fields or fields["program"] is None:
+        return None
+    again = run_case(fn, problem, outcome.case, outcome.number, step=fields["program"])
+    if n >= len(again.trace.launches):
+        return None
+    launch = again.trace.launches[n]
+    for step in launch.steps.get(fields["program"], ()):
+        if any(launch.accesses[i].kind == "load" for i in step.accesses) and "+=" not in step.text:
+            continue
+        for local in step.locals:
+            if local.name in step.changed and local.dtype in ("float16", "bfloat16") and ".to(" not in step.text:
+                where = f"{local.name} is {local.dtype} (program {short(step.program)}, line {step.line}): accumulate in float32, and convert once at the end. "
+                return where + text, dict(fields, line=step.line, source=step.text.strip(), lane=None, arg=None, offset=None), n
+    return None

@@ -1,0 +1,1 @@
+"""The problems, one file a chapter, each with a tuple ``PROBLEMS``."""
