@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tritonlab.views.photograph import ChromiumMissing, open_browser, open_page
 from tritonlab.views.predict import predict
 
 WHY = {24: "1024 lanes for 1000 elements.", 40: "Those are the lanes that are on."}
@@ -12,19 +11,9 @@ CHOICES = predict("How many lanes of `mask` are off?", [0, 24, 40, 64], 24, why=
 NUMBER = predict("How many programs?", None, 16, why={15: "15 leave 40 elements out."})
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    try:
-        with open_browser() as browser:
-            yield browser
-    except ChromiumMissing as missing:
-        pytest.skip(str(missing))
-
-
 @pytest.fixture
-def tab(chromium):
-    with open_page(chromium, CHOICES.page("predict"), scale=1) as tab:
-        yield tab
+def tab(show):
+    return show(CHOICES)
 
 
 def result(tab) -> str:
@@ -79,33 +68,34 @@ def test_the_answer_is_shown_on_request_after_a_try(tab):
     assert "24" in tab.locator(".tl-right").inner_text()
 
 
-def test_a_number_is_compared_exactly_however_it_is_written(chromium):
-    with open_page(chromium, NUMBER.page("number"), scale=1) as tab:
-        entry = tab.get_by_role("textbox", name="your answer, a number")
-        for text, said in [
-            ("", "Enter a number first."),
-            ("many", "many is not a number. Enter one such as 24, -3 or 0.5."),
-            ("15", "Not 15. 15 leave 40 elements out."),
-            ("16.5", "Not 16.5. Look again, and try another."),
-            ("1.6e1", "Right: 1.6e1."),
-        ]:
-            entry.fill(text)
-            entry.press("Enter")
-            assert result(tab) == said
+def test_a_number_is_compared_exactly_however_it_is_written(show):
+    tab = show(NUMBER)
+    entry = tab.get_by_role("textbox", name="your answer, a number")
+    for text, said in [
+        ("", "Enter a number first."),
+        ("many", "many is not a number. Enter one such as 24, -3 or 0.5."),
+        ("15", "Not 15. 15 leave 40 elements out."),
+        ("16.5", "Not 16.5. Look again, and try another."),
+        ("1.6e1", "Right: 1.6e1."),
+    ]:
+        entry.fill(text)
+        entry.press("Enter")
+        assert result(tab) == said
     big = predict("How large?", None, 2**60 + 1)
-    with open_page(chromium, big.page("big"), scale=1) as tab:
-        tab.locator(".tl-entry").fill(str(2**60))
-        tab.keyboard.press("Enter")
-        assert result(tab).startswith("Not ")
-        tab.locator(".tl-entry").fill(f"{2**60 + 1:,}")
-        tab.keyboard.press("Enter")
-        assert result(tab).startswith("Right: ")
+    tab = show(big)
+    tab.locator(".tl-entry").fill(str(2**60))
+    tab.keyboard.press("Enter")
+    assert result(tab).startswith("Not ")
+    tab.locator(".tl-entry").fill(f"{2**60 + 1:,}")
+    tab.keyboard.press("Enter")
+    assert result(tab).startswith("Right: ")
 
 
 def test_the_answer_is_restored_after_a_reload_and_forgotten_on_request(chromium, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(CHOICES.page("kept"), encoding="utf-8")
-    tab = chromium.new_page()
+    context = chromium.new_context(offline=True)
+    tab = context.new_page()
     try:
 
         def load():
@@ -126,7 +116,7 @@ def test_the_answer_is_restored_after_a_reload_and_forgotten_on_request(chromium
         load()
         assert result(tab) == "" and tab.evaluate("localStorage.length") == 0
     finally:
-        tab.context.close() if len(chromium.contexts) > 1 else tab.close()
+        context.close()
 
 
 def test_keys_pressed_in_a_question_do_not_reach_the_notebook(tab):
@@ -135,9 +125,11 @@ def test_keys_pressed_in_a_question_do_not_reach_the_notebook(tab):
     tab.keyboard.press("Enter")
     tab.keyboard.press("ArrowDown")
     assert tab.evaluate("window.heard") == []
+    tab.keyboard.press("Control+s")
+    assert tab.evaluate("window.heard") == ["Control", "s"]
 
 
 @pytest.mark.parametrize(("view", "dark"), [(CHOICES, False), (NUMBER, True)], ids=["choices-light", "number-dark"])
-def test_it_fits_480_px(chromium, view, dark):
-    with open_page(chromium, view.page("fit"), 480, dark, scale=1) as tab:
-        assert tab.evaluate("document.documentElement.scrollWidth") <= 480
+def test_it_fits_480_px(show, view, dark):
+    tab = show(view, 480, dark)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 480

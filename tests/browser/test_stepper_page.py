@@ -6,27 +6,15 @@ import numpy as np
 import pytest
 
 from tritonlab.views import stepped
-from tritonlab.views.photograph import ChromiumMissing, open_browser, open_page
 from tritonlab.views.stepper import stepper
 
 LAUNCH = stepped.vector_add()
 STEPS = LAUNCH.steps[15, 0, 0]
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    try:
-        with open_browser() as browser:
-            yield browser
-    except ChromiumMissing as missing:
-        pytest.skip(str(missing))
-
-
 @pytest.fixture
-def tab(chromium):
-    with open_page(chromium, stepper(LAUNCH).page("step"), scale=1) as tab:
-        tab.set_viewport_size({"width": 900, "height": 1000})
-        yield tab
+def tab(show):
+    return show(stepper(LAUNCH))
 
 
 def says(tab) -> str:
@@ -80,17 +68,28 @@ def test_arrow_keys_home_and_end_step_from_the_source(tab):
     assert says(tab).startswith("Line 11,")
 
 
-def test_a_click_on_a_line_goes_to_the_next_step_that_executes_it(chromium):
+def test_keys_that_step_do_not_reach_the_notebook(tab):
+    tab.evaluate("window.heard = []; document.addEventListener('keydown', (e) => window.heard.push(e.key))")
+    for place in ("input[type=range]", ".tl-lines"):
+        tab.locator(place).first.focus()
+        for key in ("ArrowRight", "ArrowUp", "Home", "End"):
+            tab.keyboard.press(key)
+    assert tab.evaluate("window.heard") == []
+    tab.keyboard.press("Control+s")
+    assert tab.evaluate("window.heard") == ["Control", "s"]
+
+
+def test_a_click_on_a_line_goes_to_the_next_step_that_executes_it(show):
     launch = stepped.row_sums()
-    with open_page(chromium, stepper(launch, program=0).page("rows"), scale=1) as tab:
-        tab.locator(".tl-line[data-line='10']").click()
-        assert says(tab).startswith("Line 10 (1st time of 3)")
-        tab.locator(".tl-line[data-line='10']").click()
-        assert says(tab).startswith("Line 10 (2nd time of 3)")
-        tab.locator(".tl-line[data-line='4']").click()  # behind: it starts over from the top
-        assert says(tab).startswith("Line 4, program 0")
-        tab.locator(".tl-line[data-line='1']").click()  # never executed
-        assert says(tab).startswith("Line 4, program 0")
+    tab = show(stepper(launch, program=0))
+    tab.locator(".tl-line[data-line='10']").click()
+    assert says(tab).startswith("Line 10 (1st time of 3)")
+    tab.locator(".tl-line[data-line='10']").click()
+    assert says(tab).startswith("Line 10 (2nd time of 3)")
+    tab.locator(".tl-line[data-line='4']").click()  # behind: it starts over from the top
+    assert says(tab).startswith("Line 4, program 0")
+    tab.locator(".tl-line[data-line='1']").click()  # never executed
+    assert says(tab).startswith("Line 4, program 0")
 
 
 def test_locals_show_type_and_value_and_only_what_changed_is_marked(tab):
@@ -138,21 +137,21 @@ def test_lanes_are_read_by_keyboard_without_stepping(tab):
     assert says(tab) == before
 
 
-def test_a_two_dimensional_block_is_read_by_row_and_column(chromium):
+def test_a_two_dimensional_block_is_read_by_row_and_column(show):
     launch = stepped.row_sums()
-    with open_page(chromium, stepper(launch, program=2).page("rows"), scale=1) as tab:
-        step = next(i for i, s in enumerate(launch.steps[2, 0, 0]) if s.line == 10)
-        step_to(tab, step + 1)
-        values = next(v for v in launch.steps[2, 0, 0][step].locals if v.name == "x").values
-        box = row(tab, "x").locator("canvas").last.bounding_box()
-        target = tab.locator(".tl-var.tl-changed:visible")
-        for i in range(4):
-            for j in range(16):
-                tab.mouse.move(box["x"] + (j + 0.5) * box["width"] / 16, box["y"] + (i + 0.5) * box["height"] / 4)
-                text = target.locator(".tl-value").inner_text()
-                assert text.startswith(f"[{i}, {j}] ") and np.float32(text.split("] ")[1]) == values[i, j]
-        pointer = row(tab, "x_ptrs").locator(".tl-value").inner_text()
-        assert pointer == "[3, 15] x_ptr[455] past end"  # row 11 of 10
+    tab = show(stepper(launch, program=2))
+    step = next(i for i, s in enumerate(launch.steps[2, 0, 0]) if s.line == 10)
+    step_to(tab, step + 1)
+    values = next(v for v in launch.steps[2, 0, 0][step].locals if v.name == "x").values
+    box = row(tab, "x").locator("canvas").last.bounding_box()
+    target = tab.locator(".tl-var.tl-changed:visible")
+    for i in range(4):
+        for j in range(16):
+            tab.mouse.move(box["x"] + (j + 0.5) * box["width"] / 16, box["y"] + (i + 0.5) * box["height"] / 4)
+            text = target.locator(".tl-value").inner_text()
+            assert text.startswith(f"[{i}, {j}] ") and np.float32(text.split("] ")[1]) == values[i, j]
+    pointer = row(tab, "x_ptrs").locator(".tl-value").inner_text()
+    assert pointer == "[3, 15] x_ptr[455] past end"  # row 11 of 10
 
 
 def test_the_memory_of_a_line_says_which_lane_touches_which_element(tab):
@@ -194,52 +193,51 @@ def test_inside_a_device_function_its_line_and_the_callers_line_are_marked(tab):
     assert tab.locator(".tl-vars .tl-head").inner_text() == "variables of vector_add_kernel"
 
 
-def test_an_error_is_shown_at_its_line_on_the_last_step_only(chromium):
+def test_an_error_is_shown_at_its_line_on_the_last_step_only(show):
     launch = stepped.vector_add(masked=False)
-    with open_page(chromium, stepper(launch).page("error"), scale=1) as tab:
-        assert tab.locator(".tl-stop").inner_text() == launch.error  # it opens there
-        assert tab.locator(".tl-line.tl-now + .tl-stop").count() == 1
-        tab.get_by_role("button", name="step back").click()
-        assert tab.locator(".tl-stop").count() == 0
+    tab = show(stepper(launch))
+    assert tab.locator(".tl-stop").inner_text() == launch.error  # it opens there
+    assert tab.locator(".tl-line.tl-now + .tl-stop").count() == 1
+    tab.get_by_role("button", name="step back").click()
+    assert tab.locator(".tl-stop").count() == 0
 
 
-def test_a_refused_access_is_drawn_with_its_bad_lanes_crossed(chromium):
-    with open_page(chromium, stepper(stepped.refused()).page("refused"), scale=1) as tab:
-        tab.set_viewport_size({"width": 900, "height": 800})
-        lanes = tab.locator(".tl-memory .tl-lanes")
-        bad = lanes.locator("[data-state=bad]").bounding_box()
-        tab.mouse.move(bad["x"] + bad["width"] - 8, bad["y"] + 8)
-        assert tab.locator(".tl-tip").inner_text() == "lane 63 is out of range\nit points to x_ptr[1023]"
-        assert "lane out of range" in tab.locator(".tl-legend").inner_text()
+def test_a_refused_access_is_drawn_with_its_bad_lanes_crossed(show):
+    tab = show(stepper(stepped.refused()))
+    lanes = tab.locator(".tl-memory .tl-lanes")
+    bad = lanes.locator("[data-state=bad]").bounding_box()
+    tab.mouse.move(bad["x"] + bad["width"] - 8, bad["y"] + 8)
+    assert tab.locator(".tl-tip").inner_text() == "lane 63 is out of range\nit points to x_ptr[1023]"
+    assert "lane out of range" in tab.locator(".tl-legend").inner_text()
 
 
-def test_another_program_is_chosen_inside_the_view(chromium):
-    with open_page(chromium, stepper(stepped.row_sums()).page("rows"), scale=1) as tab:
-        tab.get_by_label("program").select_option(label="2")
-        assert says(tab).startswith("Line 3, program 2:")
-        assert row(tab, "pid").locator(".tl-value").inner_text() == "2"
+def test_another_program_is_chosen_inside_the_view(show):
+    tab = show(stepper(stepped.row_sums()))
+    tab.get_by_label("program").select_option(label="2")
+    assert says(tab).startswith("Line 3, program 2:")
+    assert row(tab, "pid").locator(".tl-value").inner_text() == "2"
 
 
 @pytest.mark.parametrize(("width", "dark"), [(900, False), (480, True)], ids=["900-light", "480-dark"])
 @pytest.mark.parametrize("launch", [LAUNCH, stepped.row_sums(), stepped.vector_add(masked=False)], ids=["add", "rows", "error"])
-def test_it_fits_without_horizontal_scrolling(chromium, launch, width, dark):
-    with open_page(chromium, stepper(launch).page("fit"), width, dark, scale=1) as tab:
-        step_to(tab, 99)
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        for box in tab.locator(".tl-view button, .tl-view canvas:visible, .tl-view svg").all():
-            place = box.bounding_box()
-            assert place is None or place["x"] + place["width"] <= width - 8
+def test_it_fits_without_horizontal_scrolling(show, launch, width, dark):
+    tab = show(stepper(launch), width, dark)
+    step_to(tab, 99)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    for box in tab.locator(".tl-view button, .tl-view canvas:visible, .tl-view svg").all():
+        place = box.bounding_box()
+        assert place is None or place["x"] + place["width"] <= width - 8
 
 
-def test_dark_and_light_draw_the_same_record_in_other_colours(chromium):
+def test_dark_and_light_draw_the_same_record_in_other_colours(show):
     pictures = []
     for dark in (False, True):
-        with open_page(chromium, stepper(LAUNCH).page("theme"), dark=dark, scale=1) as tab:
-            step_to(tab, 9)
-            pictures.append((tab.locator(".tl-view").screenshot(), says(tab)))
-            back = tab.locator(".tl-view").evaluate("(el) => getComputedStyle(el).backgroundColor")
-            channels = [int(v) for v in back[back.index("(") + 1 : -1].split(",")[:3]]
-            assert (max(channels) < 80) == dark
+        tab = show(stepper(LAUNCH), dark=dark)
+        step_to(tab, 9)
+        pictures.append((tab.locator(".tl-view").screenshot(), says(tab)))
+        back = tab.locator(".tl-view").evaluate("(el) => getComputedStyle(el).backgroundColor")
+        channels = [int(v) for v in back[back.index("(") + 1 : -1].split(",")[:3]]
+        assert (max(channels) < 80) == dark
     assert pictures[0][0] != pictures[1][0] and pictures[0][1] == pictures[1][1]
 
 

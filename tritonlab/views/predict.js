@@ -122,8 +122,10 @@ export default tl.view({
         show();
       }
     });
-    // Keys pressed here are answers, not the notebook's commands.
-    form.addEventListener("keydown", (e) => e.stopPropagation());
+    // Keys pressed here are answers, not the notebook's commands; saving and running the cell stay what they are.
+    form.addEventListener("keydown", (e) => {
+      if (!e.ctrlKey && !e.metaKey && !e.altKey && !(e.shiftKey && e.key === "Enter")) e.stopPropagation();
+    });
     ui.root.dataset.lmSuppressShortcuts = "true";
 
     const last = state.tried[state.tried.length - 1];

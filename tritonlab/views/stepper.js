@@ -421,7 +421,8 @@ export default tl.view({
     };
 
     const onKey = (e) => {
-      if (e.ctrlKey || e.metaKey || e.altKey || e.target.matches("select, input")) return;
+      if (e.ctrlKey || e.metaKey || e.altKey) return;
+      if (e.target.matches("select, input")) return e.stopPropagation();  // JupyterLab would take the slider's arrows
       const to = { ArrowLeft: at - 1, ArrowUp: at - 1, ArrowRight: at + 1, ArrowDown: at + 1, Home: 0, End: last() }[e.key];
       if (to === undefined) return;
       e.preventDefault();
