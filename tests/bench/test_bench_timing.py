@@ -48,33 +48,87 @@ def test_without_a_gpu_there_is_no_stopwatch(monkeypatch):
         GpuTimer()
 
 
-def test_every_single_time_is_asked_for(monkeypatch):
-    """do_bench's default is the mean; the stopwatch asks for all times, in seconds."""
-    import torch
-    import triton.testing
+class Machine:
+    """A host and a GPU that works off a queue: ``fn`` costs the host ``launch`` seconds and the GPU ``kernel``."""
 
-    asked = {}
+    def __init__(self, launch, kernel, clearing):
+        self.now = self.busy_until = 0.0
+        self.launch, self.kernel, self.clearing = launch, kernel, clearing
+        self.cleared = self.called = 0
 
-    def do_bench(fn, warmup, rep, return_mode):
-        asked.update(warmup=warmup, rep=rep, return_mode=return_mode)
-        return [1.0, 3.0]
+    def queue(self, host, gpu):
+        self.now += host
+        self.busy_until = max(self.busy_until, self.now) + gpu
 
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(triton.testing, "do_bench", do_bench)
-    assert GpuTimer().calls(lambda: None, 40) == [1e-3, 3e-3]
-    assert asked == {"warmup": 10, "rep": 40, "return_mode": "all"}
+    def clear(self):
+        self.cleared += 1
+        self.queue(2e-6, self.clearing)
+
+    def fn(self):
+        self.called += 1
+        self.queue(self.launch, self.kernel)
+
+    def timer(self):
+        machine = self
+
+        class Event:
+            def __init__(self, enable_timing):
+                assert enable_timing
+
+            def record(self):
+                machine.queue(1e-6, 0.0)
+                self.at = machine.busy_until
+
+            def elapsed_time(self, other):
+                return (other.at - self.at) * 1e3
+
+        class Cuda:
+            is_available = staticmethod(lambda: True)
+            synchronize = staticmethod(lambda: setattr(machine, "now", max(machine.now, machine.busy_until)))
+            empty_cache = staticmethod(lambda: None)
+
+        Cuda.Event = Event
+        return GpuTimer(cuda=Cuda, clock=lambda: machine.now, clear=self.clear)
+
+
+def test_a_kernel_is_timed_by_the_gpus_clock_with_l2_cleared_before_each_call():
+    machine = Machine(launch=5e-6, kernel=50e-6, clearing=70e-6)
+    times = machine.timer().calls(machine.fn, 40)
+    assert times == pytest.approx([50e-6] * len(times))
+    assert 320 < len(times) <= 40e-3 / 120e-6 and machine.cleared == machine.called
+
+
+def test_a_slow_launcher_does_not_count_as_the_kernels_time():
+    slow = Machine(launch=100e-6, kernel=4e-6, clearing=70e-6)
+    times = slow.timer().calls(slow.fn, 40)
+    assert times[len(times) // 2] == pytest.approx(4e-6)
+    # with one clearing a call, as do_bench has it, the GPU would wait for the host in every round
+    naive = Machine(launch=100e-6, kernel=4e-6, clearing=70e-6)
+    times, _, _ = naive.timer()._rounds(naive.fn, 50, 1)
+    assert times[25] > 30e-6
+
+
+def test_a_long_kernel_is_still_called_once():
+    machine = Machine(launch=5e-6, kernel=1.0, clearing=70e-6)
+    assert machine.timer().calls(machine.fn, 40) == pytest.approx([1.0])
+
+
+def test_the_number_of_clearings_is_bounded():
+    machine = Machine(launch=1.0, kernel=1e-6, clearing=1e-6)
+    machine.timer().calls(machine.fn, 1)
+    assert machine.cleared < 1 + 11 + 5 + 10 * machine.called
 
 
 def test_what_cannot_be_captured_in_a_graph_has_no_graph_time(monkeypatch):
-    import torch
     import triton.testing
 
     def refuse(fn, rep, return_mode):
         raise RuntimeError("operation not permitted when stream is capturing")
 
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    timer = Machine(1, 1, 1).timer()
     monkeypatch.setattr(triton.testing, "do_bench_cudagraph", refuse)
-    assert GpuTimer().graph(lambda: None, 10) is None
-    monkeypatch.setattr(triton.testing, "do_bench_cudagraph", lambda fn, rep, return_mode: [0.5])
-    assert GpuTimer().graph(lambda: None, 10) == [5e-4]
+    assert timer.graph(lambda: None, 10) is None
+    asked = {}
+    monkeypatch.setattr(triton.testing, "do_bench_cudagraph", lambda fn, **options: asked.update(options) or [0.5])
+    assert timer.graph(lambda: None, 10) == [5e-4]
+    assert asked == {"rep": 10, "return_mode": "all"}

@@ -13,12 +13,12 @@ from .contest import Contest
 from .errors import MeasureError
 from .measurement import Measurement, Measurements, Roofs
 from .origin import present_origin
-from .timing import GpuTimer, Timer, interpreted_error
+from .timing import CALLS, GpuTimer, Timer, interpreted_error
 
 __all__ = ["measure"]
 
 METHOD = (
-    "triton.testing.do_bench, single calls with L2 cleared; median over {passes} passes, contenders in turn; "
+    "{calls}; median over {passes} passes, contenders in turn; "
     "spread: 10th to 90th percentile of all calls, widened to every pass's median; clocks as found"
 )
 
@@ -80,7 +80,7 @@ def measure(
     contest = Contest(timer)
     for number in range(passes):
         contest.time(contenders, milliseconds, roofs.launch, graphs=number in (0, passes - 1))
-    origin = present_origin(METHOD.format(passes=passes), timer.device)
+    origin = present_origin(METHOD.format(calls=CALLS, passes=passes), timer.device)
     op = op or _name_of(fn)
     return Measurements(
         tuple(

@@ -18,7 +18,7 @@ from .errors import WrongResultError
 from .measurement import Measurement, Measurements
 from .ops import Case
 from .origin import present_origin
-from .timing import Timer
+from .timing import CALLS, Timer
 
 __all__ = ["Plan", "Result", "sweep"]
 
@@ -35,7 +35,7 @@ class Plan:
     def method(self) -> str:
         """What a record says about how it was made."""
         return (
-            "triton.testing.do_bench, single calls with L2 cleared, random data; "
+            f"{CALLS}, random data; "
             f"median over {self.passes} passes through all cases, contenders in turn; "
             "spread: 10th to 90th percentile of all calls, widened to every pass's median; clocks as found"
         )

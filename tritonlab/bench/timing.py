@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import statistics
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from .errors import MeasureError
 from .measurement import Timing
 
-__all__ = ["GpuTimer", "Timer", "interpreted_error", "launch_counts", "summarize"]
+__all__ = ["CALLS", "GpuTimer", "Timer", "interpreted_error", "launch_counts", "summarize"]
 
 LAUNCH_SHARE = 0.2
+CALLS = "single calls between CUDA events as in triton.testing.do_bench, L2 cleared before each, the GPU kept busier than the host"
+HOST_MARGIN = 1.5
+"""The GPU is kept busy this many times as long as the host needs to queue a call."""
+MOST_CLEARS, MOST_CALLS = 10, 2000
 
 
 class Timer(Protocol):
@@ -30,41 +36,89 @@ class Timer(Protocol):
 
 
 class GpuTimer:
-    """Times with Triton's do_bench and do_bench_cudagraph on the present GPU (CUDA or ROCm).
+    """Times on the present GPU (CUDA or ROCm).
 
-    Every single time is asked for (``return_mode="all"``): do_bench's own default is the mean.
+    ``calls`` does what ``triton.testing.do_bench`` does: events around single calls, L2 cleared before each. In
+    addition it keeps the GPU busy for longer than the host needs to queue a call, by clearing as often as that takes:
+    otherwise a small kernel with a slow launcher is timed while the GPU waits for Python. ``graph`` is
+    ``do_bench_cudagraph``. All single times are given (do_bench's own default is their mean).
     """
 
     device = "cuda"
 
-    def __init__(self) -> None:
-        import torch
+    def __init__(self, cuda: Any = None, clock: Callable[[], float] = time.perf_counter, clear: Callable[[], Any] | None = None) -> None:
+        if cuda is None:
+            import torch
 
-        if not torch.cuda.is_available():
+            cuda = torch.cuda
+        if not cuda.is_available():
             raise interpreted_error(None)
+        self.cuda, self.clock, self._clear, self._clear_seconds = cuda, clock, clear, 0.0
 
     def calls(self, fn: Callable[[], Any], milliseconds: float) -> list[float]:
-        from triton.testing import do_bench
+        fn()
+        self.clear()  # so that neither is set up within what is timed
+        self.cuda.synchronize()
+        _, host, whole = self._rounds(fn, 5, 1)
+        clears = 1
+        if whole < HOST_MARGIN * host:
+            clears = min(MOST_CLEARS, math.ceil(HOST_MARGIN * host / self.clear_seconds()))
+            whole = max(whole, clears * self.clear_seconds())
+        count = max(1, min(MOST_CALLS, int(milliseconds / 1e3 / whole)))
+        self._rounds(fn, max(1, count // 4), clears)
+        return self._rounds(fn, count, clears)[0]
 
-        times = do_bench(fn, warmup=max(1, milliseconds / 4), rep=milliseconds, return_mode="all")
-        return [ms / 1e3 for ms in times]
+    def _rounds(self, fn: Callable[[], Any], count: int, clears: int) -> tuple[list[float], float, float]:
+        """Seconds of each of ``count`` calls, what the host needed to queue a round, and what a round took in all."""
+        clear = self.clear
+        starts, ends = ([self.cuda.Event(enable_timing=True) for _ in range(count)] for _ in range(2))
+        begin = self.clock()
+        for start, end in zip(starts, ends, strict=True):
+            for _ in range(clears):
+                clear()
+            start.record()
+            fn()
+            end.record()
+        queued = self.clock()
+        self.cuda.synchronize()
+        done = self.clock()
+        return [s.elapsed_time(e) / 1e3 for s, e in zip(starts, ends, strict=True)], (queued - begin) / count, (done - begin) / count
+
+    def clear(self) -> None:
+        """Fill L2 with other data."""
+        if self._clear is None:
+            import torch
+
+            size = max(256 << 20, 4 * getattr(torch.cuda.get_device_properties(), "L2_cache_size", 0))
+            self._clear = torch.empty(size // 4, dtype=torch.int32, device="cuda").zero_
+        self._clear()
+
+    def clear_seconds(self) -> float:
+        """How long the GPU is busy with one clearing; measured once."""
+        if not self._clear_seconds:
+            start, end = (self.cuda.Event(enable_timing=True) for _ in range(2))
+            self.clear()
+            start.record()
+            for _ in range(10):
+                self.clear()
+            end.record()
+            self.cuda.synchronize()
+            self._clear_seconds = max(start.elapsed_time(end) / 1e4, 1e-6)
+        return self._clear_seconds
 
     def graph(self, fn: Callable[[], Any], milliseconds: float) -> list[float] | None:
-        import torch
         from triton.testing import do_bench_cudagraph
 
         try:
             times = do_bench_cudagraph(fn, rep=milliseconds, return_mode="all")
         except (RuntimeError, AssertionError):  # not every callable can be captured
-            torch.cuda.synchronize()
+            self.cuda.synchronize()
             return None
         return [ms / 1e3 for ms in times]
 
     def finish(self) -> None:
-        import torch
-
-        torch.cuda.synchronize()
-        torch.cuda.empty_cache()
+        self.cuda.synchronize()
+        self.cuda.empty_cache()
 
 
 def summarize(passes: Sequence[Sequence[float]]) -> Timing:
