@@ -65,15 +65,15 @@ def test_zero_rows_infinities_and_nan_are_those_of_torch(form, device):
 
 
 @both_forms
-@settings(max_examples=15, deadline=None)
-@given(st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=70), st.sampled_from([0.25, 2.0, 8.0]))
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(st.lists(st.floats(-10, 10, width=32, allow_subnormal=False), min_size=1, max_size=70), st.sampled_from([0.25, 2.0, 8.0]))
 def test_scaling_a_row_changes_nothing_and_the_result_has_unit_mean_square(form, values, factor):
     x = torch.tensor([values])
     w = torch.ones(len(values))
     out = rmsnorm(x, w, 0.0, **form)
     if x.square().mean() < 1e-20:
         return
-    torch.testing.assert_close(rmsnorm(x * factor, w, 0.0, **form), out, rtol=1e-6, atol=0)
+    torch.testing.assert_close(rmsnorm(x * factor, w, 0.0, **form), out, rtol=1e-6, atol=1e-36)
     torch.testing.assert_close(out.double().square().mean(), torch.tensor(1.0, dtype=torch.float64), rtol=1e-5, atol=0)
 
 
