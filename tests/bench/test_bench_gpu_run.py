@@ -69,5 +69,7 @@ def test_two_runs_that_disagree_fail_the_step(run_all, sweep_of, tmp_path, monke
 def test_failed_tests_fail_the_step_but_none_collected_does_not(run_all, tmp_path, monkeypatch):
     monkeypatch.setattr(run_all, "run", lambda command, log: 1 if "tests/kernels" in command else 5)
     assert run_all.compiled_tests(tmp_path) == "kernel tests"
-    monkeypatch.setattr(run_all, "run", lambda command, log: 0)
+    commands = []
+    monkeypatch.setattr(run_all, "run", lambda command, log: commands.append(command) or 0)
     assert run_all.compiled_tests(tmp_path) == ""
+    assert "tests/gpu/test_gpu_bench.py" in commands[1] and commands[1][-2:] == ["-m", "gpu"]

@@ -81,7 +81,9 @@ def compiled_tests(out: Path) -> str:
     """The kernel tests on the GPU (their interpreted halves run anywhere), and all tests marked gpu."""
     pytest = [sys.executable, "-m", "pytest", "--gpu", "-q", "-p", "no:cacheprovider", "--override-ini=testpaths="]
     kernels = run([*pytest, "tests/kernels", "-k", "not cpu"], out / "kernel_tests.log")
-    marked = run([*pytest, "tests", "-m", "gpu"], out / "gpu_tests.log")
+    # only the files that have some: others may import what this machine lacks (a browser)
+    files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py") if "mark.gpu" in path.read_text())
+    marked = run([*pytest, *files, "-m", "gpu"], out / "gpu_tests.log")
     wrong = [name for name, code in (("kernel tests", kernels), ("tests marked gpu", marked)) if code not in (0, 5)]  # 5: none collected
     return ", ".join(wrong)
 

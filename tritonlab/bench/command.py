@@ -21,7 +21,7 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; 0 when all went well, 1 when a kernel of the course failed or two runs disagree, 2 when nothing could be measured."""
-    parser = argparse.ArgumentParser(prog="python -m tritonlab bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tritonlab bench", description="Measure the course's ops on this GPU and keep a record.")
     parser.add_argument("ops", nargs="*", metavar="op", help="ops to measure (all, when none is named)")
     parser.add_argument("--quick", action="store_true", help="a quarter of the sizes, one pass, no torch.compile: a first look")
     parser.add_argument("--out", metavar="FILE", help="where to write the record (default: a new file in this user's records)")
