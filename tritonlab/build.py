@@ -9,6 +9,7 @@ import argparse
 import base64
 import contextlib
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -113,7 +114,7 @@ def _execute(nb: NotebookNode, path: Path) -> None:
     )
     with kernel_environment(photograph=True) as env:
         try:
-            client.execute(env=env)
+            client.execute(env=env, stderr=subprocess.DEVNULL)
         except CellExecutionError:
             raise BuildError(f"{_place(nb, path, at['cell'])} ends in an error:\n{_error_text(nb, at['cell'])}") from None
         except CellTimeoutError:

@@ -17,6 +17,8 @@ from pathlib import Path
 __all__ = ["copy_chapters", "find_chapter", "lab_command", "reset", "reset_chapter", "start"]
 
 ROOT = Path(__file__).resolve().parents[1]
+SETTINGS = Path(__file__).resolve().parent / "jupyterlab"
+"""JupyterLab's defaults for learners: it neither asks about news nor looks for updates."""
 _NOT_COPIED = re.compile(r"^[._]|^conftest\.py$|\.pyc$")
 
 
@@ -141,8 +143,7 @@ def lab_command(folder: Path, first: str | None = None, browser: bool = True, ex
         "-m",
         "jupyterlab",
         f"--ServerApp.root_dir={folder}",
-        "--LabApp.news_url=None",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        f"--LabApp.app_settings_dir={SETTINGS}",
     ]
     if first:
         command.append(f"--LabApp.default_url=/lab/tree/{first}")
