@@ -182,6 +182,16 @@ def test_nothing_moves_while_stepping(tab):
     assert places == {(next(iter(places))[0], height)}
 
 
+def test_the_current_line_stays_in_sight_in_a_source_that_scrolls(show):
+    tab = show(stepper(stepped.row_sums(), program=0))
+    box = tab.locator(".tl-lines").first
+    box.evaluate("(el) => { el.style.maxHeight = '90px'; }")
+    for number in (22, 1, 9, 13, 2):
+        step_to(tab, number)
+        frame, line = box.bounding_box(), tab.locator(".tl-line.tl-now").bounding_box()
+        assert frame["y"] <= line["y"] and line["y"] + line["height"] <= frame["y"] + frame["height"]
+
+
 def test_inside_a_device_function_its_line_and_the_callers_line_are_marked(tab):
     step_to(tab, 6)
     assert tab.locator(".tl-line.tl-now").get_attribute("data-line") == "4"

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import json
 
 import numpy as np
 import pytest
 
 from tritonlab.trace.record import Function, Launch, Local, Step, Trace
-from tritonlab.views import stepped
+from tritonlab.views import stepped, stepper_data
 from tritonlab.views.stepper import recorded_accesses, recorded_steps, samples, stepper
 
-module = importlib.import_module("tritonlab.views.stepper")
 
 @pytest.mark.parametrize("launch", [stepped.vector_add(), stepped.row_sums(), stepped.vector_add(n=13, block=4, pid=3)], ids=repr)
 def test_the_data_reads_back_to_the_record_element_by_element(launch):
@@ -212,13 +210,13 @@ def test_what_is_too_large_is_cut_and_said(monkeypatch):
     step = Step((0, 0, 0), "k", 0, 2, "    pass", (Local("x", "float32", block.shape, block),), ("x",))
     launch = Launch("k", (1, 1, 1), functions={"k": Function("k", "def k():\n    pass\n", 1)}, steps={(0, 0, 0): (step,) * 5})
     data = stepper(launch).data
-    assert data["values"][0]["kept"] == module.MAX_LANES == 65_536
+    assert data["values"][0]["kept"] == stepper_data.MAX_LANES == 65_536
     (kept,) = recorded_steps(data)[(0, 0, 0)][0].locals
     assert np.array_equal(kept.values, block[:65_536])
-    monkeypatch.setattr(module, "MAX_BYTES", 1000)
+    monkeypatch.setattr(stepper_data, "MAX_BYTES", 1000)
     data = stepper(launch).data
     assert data["limits"]["values_left_out"] == 1 and data["locals"][0]["value"] is None
-    monkeypatch.setattr(module, "MAX_STEPS", 2)
+    monkeypatch.setattr(stepper_data, "MAX_STEPS", 2)
     assert stepper(launch).data["programs"][0]["left_out"] == 3
 
 

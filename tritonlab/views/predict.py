@@ -13,7 +13,7 @@ import json
 import math
 from typing import Any
 
-from tritonlab.views.base import View
+from .base import View
 
 __all__ = ["Prediction", "predict", "samples", "unseal"]
 

@@ -10,8 +10,8 @@ from typing import Sequence
 
 import numpy as np
 
-from tritonlab.trace.record import Access, Launch, Local, Step, TensorArg, short
-from tritonlab.views.values import number, span
+from ..trace.record import Access, Launch, Local, Step, TensorArg, short
+from .values import number, span
 
 __all__ = ["access_words", "outside", "shown_program", "step_words", "value_words"]
 
