@@ -1,9 +1,10 @@
 // What every view's module has at hand, in the namespace `tl`. This text stands in front of it.
 //
 //   export default tl.view({ name: "tiles", mount(ui) { ...; return { draw(width), update(data), destroy() } } })
-//       mount is called once with ui = { root, says, picture, notes, controls, tip, paint, data, say(text), redraw() }:
+//       mount is called once with ui = { root, says, picture, notes, controls, footer, tip, model, data, say(text), redraw() }:
 //         say("Program `3` loads …")  the sentence above the picture; `…` is set as code
-//         picture   focusable element to draw into; controls: the row below it; notes: small print between them
+//         picture   focusable element to draw into; notes: small print below it; controls: the row below that;
+//         footer: what changes its height while exploring, below the controls, which must not move under a drag
 //         tip       tl.tooltip of this view: tip.show(text, event | {clientX, clientY}), tip.hide()
 //         redraw()  calls draw(width) in the next frame (several calls: one drawing)
 //       draw(width) is called at first, when the width changes and after redraw(); width is that of `picture` in px.
@@ -252,31 +253,39 @@ const tl = (() => {
       const picture = html("div", { class: "tl-picture" });
       const notes = html("div", { class: "tl-notes" });
       const controls = html("div", { class: "tl-controls" });
+      const footer = html("div", { class: "tl-footer" });
       const printed = html("pre", { class: "tl-printed", hidden: true });
       const busy = html("span", { class: "tl-busy-mark", "aria-hidden": "true" }, "running…");
       const main = html("div", { class: "tl-main" }, says, picture, notes);
       const stage = html("div", { class: "tl-stage" }, main, error); // an error lies over the last good picture: nothing moves
-      const root = html("section", { class: `tl-view tl-${name}`, "aria-label": name, "data-lm-suppress-shortcuts": "true" }, stage, controls, printed, busy);
+      const root = html("section", { class: `tl-view tl-${name}`, "aria-label": name, "data-lm-suppress-shortcuts": "true" }, stage, controls, footer, printed, busy);
       el.append(root);
       const tip = tooltip(root);
 
-      let part = null, width = 0, frame = 0, said = null;
+      let part = null, width = 0, frame = 0, said = null, held = 0;
       const drawNow = () => {
         frame = 0;
         if (part && width > 0) part.draw?.(width);
       };
       const ui = {
-        root, says, picture, notes, controls, tip, model,
+        root, says, picture, notes, controls, footer, tip, model,
         get data() { return model.get("data"); },
         say(text) {
-          if (text !== said) says.replaceChildren(...rich(text));
+          if (text === said) return;
+          says.replaceChildren(...rich(text));
           said = text;
+          // A sentence that gets shorter while a control is dragged would move the control away.
+          const height = says.offsetHeight;
+          if (height > held) {
+            held = height;
+            says.style.minHeight = `${height}px`;
+          }
         },
         redraw() { if (!frame) frame = requestAnimationFrame(drawNow); },
       };
       const start = () => {
         part?.destroy?.();
-        for (const box of [picture, notes, controls]) box.replaceChildren();
+        for (const box of [picture, notes, controls, footer]) box.replaceChildren();
         part = mount(ui) || {};
       };
       const onData = () => {
@@ -309,7 +318,9 @@ const tl = (() => {
         const now = Math.floor(picture.clientWidth);
         if (now > 0 && now !== width) {
           width = now;
-          root.style.minHeight = "";
+          root.style.minHeight = says.style.minHeight = "";
+          held = 0;
+          said = null;
           drawNow();
         }
       };

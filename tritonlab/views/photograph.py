@@ -13,7 +13,7 @@ import threading
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Sequence, TypeVar
 
-__all__ = ["FLAGS", "ChromiumMissing", "chromium", "in_thread", "open_browser", "open_page", "photograph"]
+__all__ = ["FLAGS", "ChromiumMissing", "chromium", "fill", "in_thread", "new_tab", "open_browser", "open_page", "photograph"]
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -68,28 +68,43 @@ def open_browser() -> Iterator[Any]:
             browser.close()
 
 
-@contextmanager
-def open_page(browser: Any, page: str, width: int = 900, dark: bool = False, scale: int = SCALE) -> Iterator[Any]:
-    """A self-contained page shown in the browser, offline, drawn to its end. ``RuntimeError`` if its script failed."""
+def new_tab(browser: Any, width: int = 900, dark: bool = False, scale: int = SCALE) -> Any:
+    """An empty offline page of that width and theme, in a context of its own."""
     context = browser.new_context(
         viewport={"width": width, "height": 400}, device_scale_factor=scale, reduced_motion="reduce", locale="en-US",
         timezone_id="UTC", color_scheme="dark" if dark else "light", offline=True,
     )  # fmt: skip
+    tab = context.new_page()
+    tab.tl_dark, tab.tl_faults = dark, []
+    tab.on("pageerror", lambda error: tab.tl_faults.append(str(error)))
+    tab.on("console", lambda message: tab.tl_faults.append(message.text) if message.type == "error" else None)
+    return tab
+
+
+def fill(tab: Any, page: str) -> None:
+    """Show a self-contained page in a tab, drawn to its end; ``tl_faults`` collects its errors from here on.
+
+    ``RuntimeError`` if its script fails.
+    """
+    tab.goto("about:blank")
+    tab.tl_faults.clear()
+    if tab.tl_dark:
+        page = page.replace('data-jp-theme-light="true"', 'data-jp-theme-light="false"', 1)
+    tab.set_content(page, wait_until="load")
+    tab.wait_for_function("document.body.dataset.tlReady", timeout=30_000)
+    if tab.tl_faults:
+        raise RuntimeError(f"the view's page reports errors: {'; '.join(tab.tl_faults)}")
+
+
+@contextmanager
+def open_page(browser: Any, page: str, width: int = 900, dark: bool = False, scale: int = SCALE) -> Iterator[Any]:
+    """A self-contained page shown in a tab of its own. ``RuntimeError`` if its script fails."""
+    tab = new_tab(browser, width, dark, scale)
     try:
-        tab = context.new_page()
-        faults: list[str] = []
-        tab.on("pageerror", lambda error: faults.append(str(error)))
-        tab.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-        if dark:
-            page = page.replace('data-jp-theme-light="true"', 'data-jp-theme-light="false"', 1)
-        tab.set_content(page, wait_until="load")
-        tab.wait_for_function("document.body.dataset.tlReady", timeout=30_000)
-        if faults:
-            raise RuntimeError(f"the view's page reports errors: {'; '.join(faults)}")
-        tab.tl_faults = faults
+        fill(tab, page)
         yield tab
     finally:
-        context.close()
+        tab.context.close()
 
 
 def photograph(pages: Sequence[str], width: int = 900, dark: bool = False) -> list[bytes]:
@@ -101,12 +116,14 @@ def photograph(pages: Sequence[str], width: int = 900, dark: bool = False) -> li
     def work() -> list[bytes]:
         pictures = []
         with open_browser() as browser:
+            tab = new_tab(browser, width, dark)
             for page in pages:
-                with open_page(browser, page, width, dark) as tab:
-                    height = tab.evaluate("Math.ceil(document.body.getBoundingClientRect().height)")
-                    tab.set_viewport_size({"width": width, "height": max(height, 40)})
-                    tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-                    pictures.append(tab.screenshot(full_page=False, animations="disabled", caret="hide"))
+                tab.set_viewport_size({"width": width, "height": 400})
+                fill(tab, page)
+                height = tab.evaluate("Math.ceil(document.body.getBoundingClientRect().height)")
+                tab.set_viewport_size({"width": width, "height": max(height, 40)})
+                tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+                pictures.append(tab.screenshot(animations="disabled", caret="hide"))
         return pictures
 
     return in_thread(work) if pages else []

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Sequence
 
 from .base import View
-from .photograph import ChromiumMissing, in_thread, open_browser, open_page
+from .photograph import ChromiumMissing, fill, in_thread, new_tab, open_browser
 
 __all__ = ["all_samples", "axe_source", "faults_of", "main"]
 
@@ -87,20 +87,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _shoot(pages: list[tuple[str, str]], folder: Path, axe: str) -> int:
     serious = 0
     with open_browser() as browser:
-        for name, page in pages:
-            for width in WIDTHS:
-                for dark in (False, True):
-                    with open_page(browser, page, width, dark, scale=1) as tab:
-                        file = folder / f"{name}-{width}-{'dark' if dark else 'light'}.png"
-                        tab.screenshot(path=file, full_page=True, animations="disabled", caret="hide")
-                        found = faults_of(tab, axe)
-                        wide = tab.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-                        if wide > 0:
-                            found.append({"impact": "serious", "rule": "fits-its-width", "help": f"{wide} px wider than {width} px", "element": "html", "why": ""})
-                        print(f"{file}: {len(found)} faults" if found else file)
-                        for fault in found:
-                            print(f"    {fault['impact']}: {fault['rule']}: {fault['help']}\n        {fault['element']}\n        {fault['why']}")
-                        serious += sum(f["impact"] in SERIOUS for f in found)
+        for width in WIDTHS:
+            for dark in (False, True):
+                tab = new_tab(browser, width, dark, scale=1)
+                for name, page in pages:
+                    fill(tab, page)
+                    file = folder / f"{name}-{width}-{'dark' if dark else 'light'}.png"
+                    tab.screenshot(path=file, full_page=True, animations="disabled", caret="hide")
+                    found = faults_of(tab, axe)
+                    wide = tab.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+                    if wide > 0:
+                        found.append({"impact": "serious", "rule": "fits-its-width", "help": f"{wide} px wider than {width} px", "element": "html", "why": ""})
+                    print(f"{file}: {len(found)} faults" if found else file)
+                    for fault in found:
+                        print(f"    {fault['impact']}: {fault['rule']}: {fault['help']}\n        {fault['element']}\n        {fault['why']}")
+                    serious += sum(f["impact"] in SERIOUS for f in found)
+                tab.context.close()
     return serious
 
 

@@ -3,7 +3,7 @@ export default tl.view({
   name: "tiles",
   mount(ui) {
     let model, program, lane, hovered, pass, chosenByHand = false, kind;
-    let svg = null, paints = null, parts = [], cache = new Map(), cachedWidth = 0;
+    let svg = null, paints = null, parts = [], cache = new Map(), cachedWidth = 0, held = 0;
     let sliders = [], laneSlider = null, passSlider = null;
     const readout = tl.html("p", { class: "tl-note tl-readout", "aria-live": "polite" });
 
@@ -55,7 +55,7 @@ export default tl.view({
       laneSlider = tl.slider({ label: "Lane", min: -1, max: 1, value: -1, text: (v) => (v < 0 ? "none" : String(v)), onInput: chooseLane });
       const matrices = model.args.some((a) => tl.isMatrix(a));
       const pictures = matrices
-        ? [tl.choice({ label: "Picture", options: [["matrix", "matrix"], ["memory", "memory"]], value: kind, onChange: (v) => { kind = v; ui.redraw(); } })]
+        ? [tl.choice({ label: "Picture", options: [["matrix", "matrix"], ["memory", "memory"]], value: kind, onChange: (v) => { kind = v; held = 0; ui.redraw(); } })]
         : [];
       ui.controls.replaceChildren(...[...sliders, passSlider, laneSlider].map((s) => s.el), ...pictures.map((p) => p.el));
     };
@@ -74,12 +74,14 @@ export default tl.view({
       key.hidden = !model.programs;
       readout.hidden = !model.programs;
       const notes = tl.tileNotes(model).map((n) => tl.html("p", { class: n.bad ? "tl-note tl-warn" : "tl-note" }, ...tl.rich(n.text)));
-      ui.notes.replaceChildren(key, ...notes, readout);
+      ui.notes.replaceChildren(key, ...notes);
+      ui.footer.replaceChildren(readout);
     };
 
     const load = (data, fresh) => {
       model = tl.tileModel(data);
       cache = new Map();
+      held = 0;
       if (fresh || !chosenByHand) {
         program = data.start;
         pass = 0;
@@ -118,6 +120,7 @@ export default tl.view({
         ui.picture.replaceChildren(svg);
         cache = new Map();
         cachedWidth = width;
+        held = 0;
       }
       const body = tl.svg("g", { class: "tl-body" });
       const touches = model.programs ? model.now(program, pass) : [];
@@ -150,7 +153,7 @@ export default tl.view({
       }
       strips(asStrip.filter((a) => a.touches.some((t) => t.site.kind !== "load")));
       if (!model.args.length) body.append(tl.label(0, 20, "The kernel takes no tensor.", { "text-anchor": "start" }));
-      const height = Math.max(30, y - 8);
+      const height = held = Math.max(30, y - 8, held); // the controls below shall not move from program to program
       svg.setAttribute("height", height);
       svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       svg.querySelector(":scope > .tl-body")?.remove();
