@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tritonlab.trace.record import Function, Launch, Local, Step
 from tritonlab.views import stepped
 from tritonlab.views.stepper import stepper
 
@@ -120,6 +121,15 @@ def test_hovering_a_block_gives_the_exact_value_of_each_lane(tab):
     assert row(tab, "mask").locator(".tl-value").inner_text() == "[63] False"
     tab.mouse.move(5, 5)
     assert row(tab, "offs").locator(".tl-value").inner_text() == "960…1023"
+
+
+def test_a_scalar_is_shown_in_its_own_precision(show):
+    values = {"a": ("float32", float(np.float32(0.1))), "b": ("float64", 0.1), "c": ("float32", float("-inf")), "d": ("int64", 2**62 + 1), "e": ("python float", 0.25)}
+    here = tuple(Local(name, dtype, (), value) for name, (dtype, value) in values.items())
+    step = Step((0, 0, 0), "k", 0, 2, "    pass", here, tuple(values))
+    tab = show(stepper(Launch("k", (1, 1, 1), functions={"k": Function("k", "def k():\n    pass\n", 1)}, steps={(0, 0, 0): (step,)})))
+    shown = {name: row(tab, name).locator(".tl-value").inner_text() for name in values}
+    assert shown == {"a": "0.1", "b": "0.1", "c": "-inf", "d": "4611686018427387905", "e": "0.25"}
 
 
 def test_lanes_are_read_by_keyboard_without_stepping(tab):

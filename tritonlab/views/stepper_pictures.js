@@ -29,7 +29,7 @@ const tlPictures = (() => {
 
   // The exact value of lane i, as text.
   const exact = (block, i, dtype) => {
-    if (block.text !== undefined) return block.text;
+    if (block.text !== undefined) return /^b?float/.test(dtype) && /\d/.test(block.text) ? tl.number(Number(block.text), dtype) : block.text;
     if (i >= block.kept) return "not kept";
     const v = block.flat[i];
     if (dtype === "int1" || block.np === "bool") return v ? "True" : "False";
