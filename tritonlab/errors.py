@@ -78,6 +78,7 @@ class KernelError(TritonlabError, RuntimeError):
         self.program: tuple[int, int, int] = (0, 0, 0)
         self.grid: tuple[int, int, int] = (1, 1, 1)
         self.excerpt: tuple[tuple[int, str], ...] = ()
+        self.started = True
 
     def __str__(self) -> str:
         return f"{self.where()}: {super().__str__()}" if self.kernel else super().__str__()
@@ -87,6 +88,8 @@ class KernelError(TritonlabError, RuntimeError):
         from .trace.record import short, trim
 
         inside = f"{self.kernel}" if self.function in ("", self.kernel) else f"{self.function} (called by {self.kernel})"
+        if not self.started:
+            return f"{inside}, line {self.line}"
         grid = trim(self.grid)
         count = f" of {grid[0]}" if len(grid) == 1 else f" of grid {tuple(grid)}"
         return f"{inside}, line {self.line}, program {short(self.program)}{count}"

@@ -13,16 +13,18 @@ KNOWN = ("3.6", "3.7", "3.8", "3.9")
 """The Triton versions that the runtime is tested with."""
 
 
+_OFF = ("", "0", "off", "false", "no", "n", "f")
+
+
 def _prepare() -> None:
-    if os.environ.get("TRITON_INTERPRET", "0").lower() not in ("", "0", "off", "false", "no"):
-        if "triton" in sys.modules:
-            raise ImportError(
-                "TRITON_INTERPRET=1 is set, and Triton was imported with it: then nothing can be compiled in this process. "
-                "Way out: unset TRITON_INTERPRET and restart; tritonlab interprets CPU tensors without it."
-            )
-        del os.environ["TRITON_INTERPRET"]
+    """Import Triton so that it compiles, whatever the environment says, or say what is in the way."""
+    loaded = "triton" in sys.modules
+    if os.environ.get("TRITON_INTERPRET", "0").lower() not in _OFF:
+        if not loaded:
+            del os.environ["TRITON_INTERPRET"]
     try:
         import triton
+        import triton.language
     except ImportError as e:
         raise ImportError(f"Triton cannot be imported ({e}). Way out: pip install triton==3.7.1 (Linux only; on Windows use WSL2)") from e
     if ".".join(triton.__version__.split(".")[:2]) not in KNOWN and not os.environ.get("TRITONLAB_ANY_TRITON"):
@@ -30,6 +32,12 @@ def _prepare() -> None:
             f"tritonlab knows Triton {KNOWN[0]} to {KNOWN[-1]}, and this is {triton.__version__}. "
             "Way out: pip install triton==3.7.1, or set TRITONLAB_ANY_TRITON=1 to try it all the same."
         )
+    if not isinstance(triton.language.sum, triton.runtime.jit.JITFunction):
+        raise ImportError(
+            "Triton was imported with TRITON_INTERPRET=1 set: then nothing can be compiled in this process. "
+            "Way out: unset TRITON_INTERPRET and restart; tritonlab interprets CPU tensors without it."
+        )
+    triton.knobs.runtime.interpret = False  # also for a TRITON_INTERPRET that is set later
 
 
 _prepare()
@@ -37,8 +45,11 @@ _prepare()
 from triton.runtime import interpreter as _interpreter  # noqa: E402
 
 from . import guard, numerics, route  # noqa: E402
-from .launch import Event, InterpretedLaunch, Limits, show  # noqa: E402
-from .route import Captured, capture, limits, masked_fill, observe  # noqa: E402
+from .filling import masked_fill  # noqa: E402
+from .launch import Event, InterpretedLaunch  # noqa: E402
+from .budget import Limits, limits  # noqa: E402
+from .printing import show  # noqa: E402
+from .route import Captured, capture, observe  # noqa: E402
 
 numerics.install(_interpreter.interpreter_builder)
 guard.install(_interpreter.interpreter_builder)

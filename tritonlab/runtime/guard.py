@@ -1,4 +1,7 @@
-"""The hooks on the interpreter's builder: every load, store and atomic passes here, and nothing else touches memory."""
+"""The hooks on the interpreter's builder: every load, store and atomic passes here, and nothing else touches memory.
+
+Outside of a launch of ours they do what Triton's own do.
+"""
 
 from __future__ import annotations
 
@@ -9,89 +12,139 @@ import triton.language as tl
 from triton.runtime import interpreter as ti
 
 from ..errors import UnsupportedError
-from . import numerics
-from .launch import printed, show, state
+from . import filling, numerics, printing
+from .memory import Touch
+from .state import interpreting
 
 TensorHandle = ti.TensorHandle
 _raw = ti._interpreter
 
 
-def _array(mask: Any) -> np.ndarray:
-    return mask if isinstance(mask, np.ndarray) else mask.data
+def _pointee(ptrs: Any) -> Any:
+    """The type that a block of pointers points to (Triton's own look-up goes through pointers to pointers)."""
+    return ptrs.dtype.scalar.element_ty
 
 
-def _width(dtype: Any) -> int:
-    return max(1, dtype.primitive_bitwidth // 8)
+def _checked(kind: str, ptrs: np.ndarray, mask: Any, dtype: Any) -> tuple[Any, np.ndarray, np.ndarray, list[Touch]]:
+    """(launch, mask, real addresses, spans touched) of an access that may happen, or an error with nothing touched."""
+    on = mask if isinstance(mask, np.ndarray) else mask.data
+    if on.dtype != np.bool_:
+        raise UnsupportedError(f"the mask of this {kind} is a block of {on.dtype}, and a mask is a block of booleans", "compare: mask = m != 0")
+    if on.shape != ptrs.shape:
+        on = np.broadcast_to(on, ptrs.shape)
+    launch = interpreting()
+    if launch is None:
+        return None, on, ptrs, []
+    real, touches = launch.check(kind, ptrs, on, ti._get_np_dtype(dtype).itemsize)
+    return launch, on, real, touches
+
+
+def _as_stored(value: np.ndarray, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A value with exactly the bytes that an element has, and the pointers' shape: the raw store writes what it is given."""
+    value = value.astype(ti._get_np_dtype(dtype), copy=False)
+    return value if value.shape == shape else np.broadcast_to(value, shape)
 
 
 def install(builder: Any) -> None:
     """Put the guard on the interpreter's builder."""
+    plain_rmw, plain_cas = builder.create_atomic_rmw, builder.create_atomic_cas
 
     def create_masked_load(ptrs: Any, mask: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
-        dtype = ptrs.get_element_ty()
+        dtype = _pointee(ptrs)
+        launch, on, real, touches = _checked("load", ptrs.data, mask, dtype)
         np_dtype = ti._get_np_dtype(dtype)
-        on = _array(mask)
-        data = ptrs.data
-        real, touches = state.launch.check("load", data, on, _width(dtype))
-        fill = np.zeros_like(data, dtype=np_dtype) if other is None else other.data
-        if state.fill is not None and state.fill.applies(other is not None):
-            fill = state.fill.block(fill, dtype)
+        fill = np.zeros(real.shape, dtype=np_dtype) if other is None else _as_stored(other.data, dtype, real.shape)
+        wanted = filling.active()
+        if wanted is not None and wanted.applies(other is not None):
+            fill = wanted.block(fill, dtype)
         values = _raw.load(real, np.ascontiguousarray(on), fill, np_dtype)
-        if state.launch.observers:
-            state.launch.emit("load", data, on, touches, values, dtype, other is not None)
+        if launch is not None:
+            if dtype.is_ptr():
+                values = launch.space.adopt(values)
+            if launch.observers:
+                launch.emit("load", ptrs.data, on, touches, values, dtype, other is not None)
         return TensorHandle(values, dtype)
 
     def create_masked_store(ptrs: Any, value: Any, mask: Any, *args: Any, **kwargs: Any) -> Any:
-        dtype = ptrs.get_element_ty()
-        on = _array(mask)
-        real, touches = state.launch.check("store", ptrs.data, on, _width(dtype))
-        result = _raw.store(real, value.data, np.ascontiguousarray(on))
-        if state.launch.observers:
-            state.launch.emit("store", ptrs.data, on, touches, value.data, dtype, False)
+        dtype = _pointee(ptrs)
+        launch, on, real, touches = _checked("store", ptrs.data, mask, dtype)
+        data = _as_stored(value.data, dtype, real.shape)
+        result = _raw.store(real, data, np.ascontiguousarray(on))
+        if launch is not None and launch.observers:
+            launch.emit("store", ptrs.data, on, touches, data, dtype, False)
         return result
-
-    plain_rmw, plain_cas = builder.create_atomic_rmw, builder.create_atomic_cas
 
     def create_atomic_rmw(op: Any, ptr: Any, val: Any, mask: Any, *args: Any) -> Any:
-        dtype = ptr.get_element_ty()
-        if numerics.is_bf16(val) or dtype == tl.bfloat16:
-            raise UnsupportedError("an atomic on bfloat16 is not exact in the interpreter", "accumulate in a float32 tensor")
-        kind = f"atomic_{str(op).rsplit('.', 1)[-1].lower()}".replace("fadd", "add").replace("umin", "min").replace("umax", "max")
-        on = _array(mask)
-        real, touches = state.launch.check(kind, ptr.data, on, _width(dtype))
-        result = plain_rmw(op, TensorHandle(real, ptr.dtype), val, mask, *args)
-        if state.launch.observers:
-            state.launch.emit(kind, ptr.data, on, touches, val.data, dtype, False)
-        return result
+        dtype = _pointee(ptr)
+        name = str(op).rsplit(".", 1)[-1].lower()
+        kind = f"atomic_{ {'fadd': 'add', 'umin': 'min', 'umax': 'max'}.get(name, name) }"
+        _refuse_small(kind, dtype)
+        launch, on, real, touches = _checked(kind, ptr.data, mask, dtype)
+        value = _handle(val, dtype, real)
+        if name == "xchg" and value.data.dtype.kind == "f":  # the raw exchange knows integers only
+            value = TensorHandle(value.data.view(f"i{value.data.itemsize}"), tl.core.get_int_dtype(8 * value.data.itemsize, signed=True))
+        old = plain_rmw(op, TensorHandle(real, ptr.dtype), value, TensorHandle(np.ascontiguousarray(on), tl.int1), *args).data
+        return _after(launch, kind, ptr, on, touches, val, old.view(ti._get_np_dtype(dtype)), dtype)
 
     def create_atomic_cas(ptr: Any, cmp: Any, val: Any, *args: Any) -> Any:
-        dtype = ptr.get_element_ty()
-        on = np.ones(ptr.data.shape, dtype=bool)
-        real, touches = state.launch.check("atomic_cas", ptr.data, on, _width(dtype))
-        result = plain_cas(TensorHandle(real, ptr.dtype), cmp, val, *args)
-        if state.launch.observers:
-            state.launch.emit("atomic_cas", ptr.data, on, touches, val.data, dtype, False)
-        return result
+        dtype = _pointee(ptr)
+        _refuse_small("atomic_cas", dtype)
+        launch, on, real, touches = _checked("atomic_cas", ptr.data, np.ones(ptr.data.shape, dtype=bool), dtype)
+        result = plain_cas(TensorHandle(real, ptr.dtype), _handle(cmp, dtype, real), _handle(val, dtype, real), *args)
+        return _after(launch, "atomic_cas", ptr, on, touches, val, result.data, dtype)
+
+    def create_float_extreme(kind: str, ptr: Any, val: Any, mask: Any, sem: Any, scope: Any) -> Any:
+        """``atomic_max`` or ``atomic_min`` of floats, as a GPU does it: on their bits, which are ordered for each sign."""
+        dtype = _pointee(ptr)
+        launch, on, real, touches = _checked(kind, ptr.data, mask, dtype)
+        data = _handle(val, dtype, real).data
+        ops = ti._ir.ATOMIC_OP
+        old = np.zeros(real.shape, dtype=data.dtype)
+        negative = np.signbit(data)
+        positive_op, negative_op = (ops.MAX, ops.UMIN) if kind == "atomic_max" else (ops.MIN, ops.UMAX)
+        for lanes, op, bits, tl_bits in ((~negative, positive_op, "i", tl.int32), (negative, negative_op, "u", tl.uint32)):
+            if data.itemsize == 8:
+                tl_bits = tl.int64 if bits == "i" else tl.uint64
+            part = np.ascontiguousarray(on & lanes)
+            values = TensorHandle(np.ascontiguousarray(data).view(f"{bits}{data.itemsize}"), tl_bits)
+            got = plain_rmw(op, TensorHandle(real, tl.pointer_type(tl_bits)), values, TensorHandle(part, tl.int1), sem, scope)
+            old = np.where(part, got.data.view(data.dtype), old)
+        return _after(launch, kind, ptr, on, touches, val, old, dtype)
+
+    def create_addptr(ptr: Any, offset: Any) -> Any:
+        size = ti._get_np_dtype(_pointee(ptr)).itemsize
+        return TensorHandle(ptr.data + np.uint64(size) * offset.data.astype(np.uint64), ptr.dtype)
+
+    def create_int_to_ptr(src: Any, dst_type: Any) -> Any:
+        addresses = src.data.astype(np.int64 if src.data.dtype.kind == "i" else np.uint64).view(np.uint64)
+        launch = interpreting()
+        return TensorHandle(addresses if launch is None else launch.space.adopt(addresses), dst_type.scalar)
 
     def create_print(prefix: str, hex: bool, values: Any, *args: Any) -> None:
-        shown = [_hex(v.data) if hex else str(numerics.visible(v.data, v.dtype)) for v in values]
-        printed(" ".join([prefix.strip(), *shown]).strip())
+        printing.device_print(prefix, hex, values)
 
     def create_assert(condition: Any, message: str, *args: Any) -> None:
         ok = np.asarray(condition.data)
         if not ok.all():
-            raise AssertionError(f"tl.device_assert failed in {int((~ok).sum())} of {ok.size} lanes: {message}")
+            lanes = f" in {int((ok == 0).sum())} of {ok.size} lanes" if ok.size > 1 else ""
+            raise AssertionError(f"tl.device_assert failed{lanes}{': ' if message else ''}{message}")
 
-    builder.create_masked_load = create_masked_load
-    builder.create_masked_store = create_masked_store
-    builder.create_atomic_rmw = create_atomic_rmw
-    builder.create_atomic_cas = create_atomic_cas
-    builder.create_print = create_print
-    builder.create_assert = create_assert
+    for name, function in locals().copy().items():
+        if name.startswith("create_"):
+            setattr(builder, name, function)
 
 
-def _hex(data: np.ndarray) -> str:
-    return np.array2string(data, formatter={"all": lambda x: f"0x{int(x):02x}"})
+def _refuse_small(kind: str, dtype: Any) -> None:
+    if numerics.is_small_float(dtype):
+        raise UnsupportedError(f"{kind} on {dtype.scalar} is not exact in the interpreter", "accumulate in a float32 tensor")
 
 
-__all__ = ["install", "show"]
+def _handle(value: Any, dtype: Any, real: np.ndarray) -> Any:
+    return TensorHandle(np.ascontiguousarray(_as_stored(value.data, dtype, real.shape)), dtype)
+
+
+def _after(launch: Any, kind: str, ptr: Any, on: np.ndarray, touches: list[Touch], val: Any, old: np.ndarray, dtype: Any) -> Any:
+    """What an atomic gives back, 0 in masked lanes, once it has been told."""
+    if launch is not None and launch.observers:
+        launch.emit(kind, ptr.data, on, touches, _as_stored(val.data, dtype, ptr.data.shape), dtype, False)
+    return TensorHandle(np.where(on, old, np.zeros(1, dtype=old.dtype)), dtype)

@@ -7,186 +7,191 @@ reports in riddles: the truth of a block, an element of a block, loops whose var
 
 from __future__ import annotations
 
-import ast
-import sys
 import types
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import triton.language as tl
+from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter as ti
 
-from ..errors import UnsupportedError
-from . import numerics, rewrite
+from . import misuse, numerics, printing, rewrite
 
 _MISSING = object()
 _changes: list[tuple[Any, str, Any, Any]] = []
+"""(object, attribute, what it holds outside of launches, what it holds inside)."""
+_applied = False
 
 
-def size_of(value: Any) -> int:
-    return int(value.handle.data.size)
+def apply() -> None:
+    """Let ``triton.language`` run on the interpreter, until ``restore``."""
+    global _applied
+    if not _changes:
+        _collect()
+    _applied = True
+    for obj, name, _, new in _changes:
+        setattr(obj, name, new)
 
 
-def _asked(frame: types.FrameType | None) -> rewrite.Source | None:
-    return rewrite.source_of(frame.f_code) if frame is not None else None
+def restore() -> None:
+    """Put every attribute back. An interrupt that comes meanwhile is raised once that is done."""
+    global _applied
+    interrupt: BaseException | None = None
+    for _ in range(3):
+        try:
+            for obj, name, original, _ in reversed(_changes):
+                if original is not _MISSING:
+                    setattr(obj, name, original)
+                elif name in vars(obj):
+                    delattr(obj, name)
+            _applied = False
+            break
+        except BaseException as e:
+            interrupt = e
+    if interrupt is not None:
+        raise interrupt
 
 
-def _truth(self: Any) -> bool:
-    data = self.handle.data
-    if data.size == 1:
-        return bool(data.reshape(-1)[0])
-    frame = sys._getframe(1)
-    source = _asked(frame)
-    if source is None or source.library:
-        return True
-    raise _truth_error(source, frame.f_lineno, tuple(data.shape))
+@contextmanager
+def unpatched() -> Iterator[None]:
+    """The language as the compiler needs it, also when called from inside a launch."""
+    inside = _applied
+    if inside:
+        restore()
+    try:
+        yield
+    finally:
+        if inside:
+            apply()
 
 
-def _truth_error(source: rewrite.Source, line: int, shape: tuple[int, ...]) -> UnsupportedError:
-    statement = rewrite.statement_at(source, line)
-    what, hint = "a block is used as one truth value", "use a mask: tl.where(mask, a, b), or tl.max(mask, axis=0) for a single value"
-    if statement is not None:
-        parts = [n for n in ast.walk(statement) if not (isinstance(n, ast.stmt) and n is not statement)]
-        operators = [n for n in parts if isinstance(n, ast.BoolOp)]
-        if operators:
-            word = "and" if isinstance(operators[0].op, ast.And) else "or"
-            sign = "&" if word == "and" else "|"
-            what = f"`{word}` between blocks: Python asks whether the whole block is true, and keeps only one side"
-            hint = f"use `{sign}` with each comparison in parentheses: (a < m) {sign} (b < n)"
-        elif any(isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not) for n in parts):
-            what, hint = "`not` of a block: Python asks whether the whole block is true", "use `~mask`"
-        elif any(isinstance(n, ast.Compare) and len(n.ops) > 1 for n in parts):
-            what = "a chained comparison of a block (a <= x < b): Python joins its halves with `and`"
-            hint = "write (a <= x) & (x < b)"
-        elif isinstance(statement, (ast.If, ast.While)) or any(isinstance(n, ast.IfExp) for n in parts):
-            word = "while" if isinstance(statement, ast.While) else "if"
-            what = f"`{word}` on a block: its lanes may differ, but a program takes one path"
-            hint = "compute both sides and choose lane by lane with tl.where(mask, a, b)"
-    return UnsupportedError(f"{what} (block of shape {shape})", hint)
+def _collect() -> None:
+    """Let Triton patch its language once, and note what that changes."""
+
+    def anchor() -> None: ...
+
+    probe = types.FunctionType(anchor.__code__, {"tl": tl, "core": tl.core})
+    scope = ti._patch_lang(probe)
+    objects = {id(obj): obj for obj, _, _ in scope._changes}
+    patched = {(id(obj), name) for obj, name, _ in scope._changes}
+    scope.restore()
+    for key, name in patched:  # Triton puts attributes back that were inherited, as attributes of the heir
+        obj = objects[key]
+        if isinstance(obj, type) and any(name in vars(base) and vars(base)[name] is vars(obj).get(name) for base in obj.__mro__[1:]):
+            delattr(obj, name)
+    for obj in (tl, tl.core, tl.tensor, TritonSemantic):
+        objects.setdefault(id(obj), obj)
+    before = {key: dict(vars(obj)) for key, obj in objects.items()}
+    scope = ti._patch_lang(probe)
+    patches: dict[tuple[int, str], Any] = {(id(obj), name): vars(obj)[name] for obj, name, _ in scope._changes}
+    scope.restore()
+
+    def override(obj: Any, name: str, new: Any) -> None:
+        patches[id(obj), name] = new
+
+    override(tl.tensor, "__bool__", misuse.truth)
+    override(tl.tensor, "__index__", misuse.one_integer)
+    override(tl.tensor, "__int__", misuse.one_integer)
+    override(tl.tensor, "__getitem__", misuse.checked_getitem(patches.get((id(tl.tensor), "__getitem__"), tl.tensor.__getitem__)))
+    override(tl.tensor, "__repr__", printing.show)
+    override(tl.tensor, "__str__", printing.show)
+    for module in (tl, tl.core):
+        override(module, "range", tensor_range)
+        override(module, "static_range", static_range)
+        override(module, "static_print", printing.printed)
+        for name in ("reduce", "associative_scan"):
+            override(module, name, _refusing_small_floats(patches[id(module), name], f"tl.{name}"))
+    for kind in ("atomic_max", "atomic_min"):
+        override(TritonSemantic, kind, _float_extreme(getattr(TritonSemantic, kind), kind))
+    # Triton's restore left such copies again: the first launch's end removes them
+    _changes.extend((objects[key], name, before[key].get(name, _MISSING), new) for (key, name), new in patches.items())
 
 
-def _index(self: Any) -> int:
-    data = self.handle.data
-    if data.size != 1:
-        raise UnsupportedError(f"a block of shape {tuple(data.shape)} is used where one integer is needed")
-    return int(data.reshape(-1)[0])
+# loops
 
 
-def _checked_getitem(plain: Callable[..., Any]) -> Callable[..., Any]:
-    def getitem(self: Any, slices: Any, *args: Any, **kwargs: Any) -> Any:
-        parts = slices if isinstance(slices, (tuple, list)) else [slices]
-        for part in parts:
-            value = getattr(part, "value", part)
-            whole = isinstance(value, slice) and value == slice(None)
-            if value is not None and not whole:
-                shown = "a slice" if isinstance(value, slice) else f"[{value!r}]" if isinstance(value, int) else "a block"
-                raise UnsupportedError(
-                    f"indexing a block with {shown}: a block is spread over threads, so single elements cannot be picked",
-                    "load that element from memory, or tl.sum(tl.where(offs == i, x, 0), axis=0); only None and : may stand in x[...]",
-                )
-        return plain(self, slices, *args, **kwargs)
+def tensor_range(arg1: Any, arg2: Any = None, step: Any = None, **options: Any) -> Iterator[Any]:
+    """``range`` and ``tl.range``: the variable is a tensor, as in a compiled kernel, of the bounds' common integer type."""
+    start, end = (0, arg1) if arg2 is None else (arg1, arg2)
+    bounds = [ti.interpreter_semantic.to_tensor(b) for b in (start, end, 1 if step is None else step)]
+    for bound in bounds:
+        misuse.check_bound(bound)
+    dtype = bounds[0].dtype
+    for bound in bounds[1:]:
+        dtype = ti.interpreter_semantic.integer_promote_impl(dtype, bound.dtype)
+    np_type = ti._get_np_dtype(dtype)
+    numbers = [int(b.handle.data.reshape(-1)[0]) for b in bounds]
+    if numbers[2] == 0:
+        raise ValueError("range() arg 3 must not be zero")
+    return (tl.tensor(ti.TensorHandle(np.array([i], dtype=np_type), dtype), dtype) for i in range(*numbers))
 
-    return getitem
 
-
-def _tensor_range(*args: Any, **kwargs: Any) -> Iterator[Any]:
-    """``range`` whose variable is a tensor, as in a compiled kernel (int64 if a bound is)."""
-    bounds = [a for a in (*args, *(kwargs.get(k) for k in ("arg1", "arg2", "step"))) if a is not None]
-    wide = any(isinstance(b, tl.tensor) and b.dtype in (tl.int64, tl.uint64) for b in bounds)
-    numbers = [int(b.value if isinstance(b, tl.constexpr) else _index(b) if isinstance(b, tl.tensor) else b) for b in bounds]
-    wide = wide or any(not -(2**31) <= n < 2**31 for n in numbers)
-    np_type, tl_type = (np.int64, tl.int64) if wide else (np.int32, tl.int32)
-    for i in range(*numbers):
-        yield tl.tensor(ti.TensorHandle(np.array([i], dtype=np_type), tl_type), tl_type)
+def static_range(arg1: Any, arg2: Any = None, step: Any = None, **options: Any) -> range:
+    """``tl.static_range``: plain integers, known when the kernel is compiled."""
+    start, end = (0, arg1) if arg2 is None else (arg1, arg2)
+    bounds = [b.value if isinstance(b, tl.constexpr) else b for b in (start, end, 1 if step is None else step)]
+    misuse.check_static(bounds)
+    return range(*bounds)
 
 
 def _two_sided(name: str, builtin: Callable[..., Any]) -> Callable[..., Any]:
     function = "minimum" if name == "min" else "maximum"
 
     def pick(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 2 and any(isinstance(a, tl.tensor) for a in args):
-            return getattr(tl, function)(*args)
+        if len(args) >= 2 and any(isinstance(a, tl.tensor) for a in args):
+            picked = args[0]
+            for other in args[1:]:
+                picked = getattr(tl, function)(picked, other)
+            return picked
         return builtin(*args, **kwargs)
 
     return pick
 
 
-def _refusing_bf16(plain: Callable[..., Any], what: str) -> Callable[..., Any]:
+# operations that the interpreter gets wrong
+
+
+def _refusing_small_floats(plain: Callable[..., Any], what: str) -> Callable[..., Any]:
     def reduce(input: Any, axis: Any, combine_fn: Any, *args: Any, **kwargs: Any) -> Any:
-        blocks = input if isinstance(input, tuple) else (input,)
-        if any(isinstance(b, tl.tensor) and b.dtype == tl.bfloat16 for b in blocks):
-            name = getattr(getattr(combine_fn, "fn", combine_fn), "__name__", "")
-            numerics.refuse_bf16_reduction({"_sum_combine": "tl.sum" if what == "tl.reduce" else "tl.cumsum"}.get(name, what))
+        for block in input if isinstance(input, tuple) else (input,):
+            if isinstance(block, tl.tensor) and numerics.is_small_float(block.dtype):
+                name = getattr(getattr(combine_fn, "fn", combine_fn), "__name__", "")
+                sums = {"_sum_combine": ("tl.sum", "tl.cumsum"), "_prod_combine": (what, "tl.cumprod")}.get(name, (what, what))
+                numerics.refuse_reduction(sums[what == "tl.associative_scan"], block.dtype)
         return plain(input, axis, combine_fn, *args, **kwargs)
 
     return reduce
 
 
-def _collect(shown: Callable[[Any], str], printed: Callable[..., None]) -> None:
-    def anchor() -> None: ...
+def _float_extreme(plain: Callable[..., Any], kind: str) -> Callable[..., Any]:
+    """One access of floats, where Triton makes two of integers: for the lanes of either sign."""
 
-    probe = types.FunctionType(anchor.__code__, {"tl": tl, "core": tl.core})
-    before: dict[int, dict[str, Any]] = {}
-    for obj in (tl, tl.core, tl.math, tl.tensor, tl.dtype, tl.core.tensor_descriptor_base):
-        before[id(obj)] = dict(vars(obj))
-    scope = ti._patch_lang(probe)
-    seen: set[tuple[int, str]] = set()
-    for obj, name, _ in scope._changes:
-        if (id(obj), name) not in seen:
-            seen.add((id(obj), name))
-            _changes.append((obj, name, before[id(obj)].get(name, _MISSING), vars(obj)[name]))
-    scope.restore()
+    def extreme(self: Any, ptr: Any, val: Any, mask: Any, sem: Any, scope: Any) -> Any:
+        checked_ptr, checked_val, checked_mask = self.atom_red_typechecking_impl(ptr, val, mask, kind.removeprefix("atomic_"))
+        if checked_val.type.scalar not in (tl.float32, tl.float64):
+            return plain(self, ptr, val, mask, sem, scope)
+        handle = self.builder.create_float_extreme(
+            kind, checked_ptr.handle, checked_val.handle, checked_mask.handle, self._str_to_sem(sem), self._str_to_scope(scope)
+        )
+        return self.tensor(handle, checked_val.type)
 
-    def override(obj: Any, name: str, make: Callable[[Any], Any]) -> None:
-        for i, (o, n, original, new) in enumerate(_changes):
-            if o is obj and n == name:
-                _changes[i] = (o, n, original, make(new))
-                return
-        _changes.append((obj, name, before[id(obj)].get(name, _MISSING), make(getattr(obj, name, None))))
-
-    _restore()
-    override(tl.tensor, "__bool__", lambda _: _truth)
-    override(tl.tensor, "__index__", lambda _: _index)
-    override(tl.tensor, "__int__", lambda _: _index)
-    override(tl.tensor, "__getitem__", _checked_getitem)
-    override(tl.tensor, "__repr__", lambda _: shown)
-    override(tl.tensor, "__str__", lambda _: shown)
-    for module in (tl, tl.core):
-        override(module, "range", lambda _: _tensor_range)
-        override(module, "reduce", lambda plain: _refusing_bf16(plain, "tl.reduce"))
-        override(module, "associative_scan", lambda plain: _refusing_bf16(plain, "tl.associative_scan"))
-        override(module, "static_print", lambda _: printed)
+    return extreme
 
 
-def _restore() -> None:
-    for obj, name, original, _ in reversed(_changes):
-        if original is not _MISSING:
-            setattr(obj, name, original)
-        elif name in vars(obj):
-            delattr(obj, name)
+def _assigned(value: Any) -> Any:
+    printing.refuse_nothing(value)
+    return ti.interpreter_semantic.to_tensor(value, False)
 
 
-class patched:
-    """``with patched(...)``: triton.language runs on the interpreter; afterwards every attribute is as before."""
-
-    def __init__(self, shown: Callable[[Any], str], printed: Callable[..., None]) -> None:
-        if not _changes:
-            _collect(shown, printed)
-
-    def __enter__(self) -> None:
-        for obj, name, _, new in _changes:
-            setattr(obj, name, new)
-
-    def __exit__(self, *exc: Any) -> None:
-        _restore()
-
-
-def names(printed: Callable[..., None]) -> dict[str, Any]:
+def names() -> dict[str, Any]:
     """What a rewritten kernel sees beside its module's own names."""
     return {
-        "print": printed,
-        "range": _tensor_range,
+        "print": printing.printed,
+        "range": tensor_range,
         "min": _two_sided("min", min),
         "max": _two_sided("max", max),
-        rewrite.TO_TENSOR: lambda value: ti.interpreter_semantic.to_tensor(value, False),
+        rewrite.TO_TENSOR: _assigned,
+        rewrite.ASSERT: misuse.kernel_assert,
     }

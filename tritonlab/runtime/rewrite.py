@@ -12,11 +12,13 @@ import ast
 import inspect
 import textwrap
 import types
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any
 
 TICK = "__tritonlab_tick__"
 TO_TENSOR = "__tritonlab_to_tensor__"
+ASSERT = "__tritonlab_assert__"
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,11 @@ class Source:
         i = line - self.first_line
         return self.lines[i].rstrip("\n") if 0 <= i < len(self.lines) else ""
 
+    @property
+    def def_line(self) -> int:
+        """The line on which ``def`` stands, below the decorators."""
+        return self.first_line + next((i for i, t in enumerate(self.lines) if t.lstrip().startswith("def ")), 0)
+
     def excerpt(self, line: int, around: int = 2) -> tuple[tuple[int, str], ...]:
         """(number, text) of the lines around one, dedented together."""
         first = max(self.first_line, line - around)
@@ -43,32 +50,35 @@ class Source:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Values that are assigned become tensors, as in Triton's interpreter, and each loop turn ticks."""
+    """Values that are assigned become tensors, as in Triton's interpreter, each loop turn ticks, and asserts understand blocks."""
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         self.generic_visit(node)
-        node.value = ast.Call(
-            func=ast.Name(id=TO_TENSOR, ctx=ast.Load()), args=[node.value], keywords=[]
-        )
+        node.value = _call(TO_TENSOR, node.value)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         self.generic_visit(node)
         if node.value is None:
             return node
-        value = node.value
-        if not ast.unparse(node.annotation).endswith("constexpr"):
-            value = ast.Call(func=ast.Name(id=TO_TENSOR, ctx=ast.Load()), args=[value], keywords=[])
+        value = node.value if ast.unparse(node.annotation).endswith("constexpr") else _call(TO_TENSOR, node.value)
         return ast.copy_location(ast.Assign(targets=[node.target], value=value), node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        self.generic_visit(node)
+        return ast.copy_location(ast.Expr(_call(ASSERT, node.test, *([node.msg] if node.msg else []))), node)
 
     def _loop(self, node: Any) -> ast.AST:
         self.generic_visit(node)
-        tick = ast.Expr(ast.Call(func=ast.Name(id=TICK, ctx=ast.Load()), args=[], keywords=[]))
-        ast.copy_location(tick, node.body[0])
+        tick = ast.copy_location(ast.Expr(_call(TICK)), node.body[0])
         node.body.insert(0, ast.fix_missing_locations(tick))
         return node
 
     visit_For = visit_While = _loop
+
+
+def _call(name: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(func=ast.Name(id=name, ctx=ast.Load()), args=list(args), keywords=[])
 
 
 def _one_line_per_statement(tree: ast.AST) -> None:
@@ -96,6 +106,23 @@ def source_of(code: types.CodeType) -> Source | None:
     return known[1] if known is not None else None
 
 
+def line_of(e: BaseException) -> tuple[Source | None, int]:
+    """The innermost learner's line that an exception came through, the exceptions that caused it included."""
+    found: tuple[Source | None, int] = (None, 0)
+    seen: set[int] = set()
+    cause: BaseException | None = e
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        tb = cause.__traceback__
+        while tb is not None:
+            source = source_of(tb.tb_frame.f_code)
+            if source is not None and not source.library:
+                found = (source, tb.tb_lineno)
+            tb = tb.tb_next
+        cause = cause.__cause__
+    return found
+
+
 def statement_at(source: Source, line: int) -> ast.stmt | None:
     """The statement that begins on a line, parsed from the original source."""
     try:
@@ -106,6 +133,15 @@ def statement_at(source: Source, line: int) -> ast.stmt | None:
         if isinstance(node, ast.stmt) and node.lineno + source.first_line - 1 == line:
             return node
     return None
+
+
+def own_expressions(statement: ast.stmt) -> Iterator[ast.AST]:
+    """All expressions of a statement, but not those of the statements in its body."""
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
 
 
 def compiled(jit: Any) -> tuple[types.CodeType, Source]:
@@ -121,7 +157,7 @@ def compiled(jit: Any) -> tuple[types.CodeType, Source]:
     library = (fn.__module__ or "").split(".")[0] == "triton"
     source = Source(fn.__name__, file, first, tuple(lines), library)
     tree = ast.parse(textwrap.dedent("".join(lines)))
-    definition = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == fn.__name__)
+    definition = next(n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
     definition.decorator_list = []
     definition.returns = None
     arguments = definition.args

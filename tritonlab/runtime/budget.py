@@ -1,0 +1,169 @@
+"""How much an interpreted launch may take, and the watch that stops one which takes longer."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import LaunchTypeError
+
+_DEBUGGERS = ("pdb", "bdb", "debugpy", "pydevd", "_pydevd_bundle", "IPython.core.debugger", "IPython.terminal.debugger", "ipdb")
+_GRACE = 0.25
+"""Seconds past its deadline after which a launch that has not noticed is stopped from outside."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much an interpreted launch may take: programs, seconds, and printed lines."""
+
+    programs: float = 10_000
+    seconds: float = 60.0
+    lines: float = 100
+
+
+_stack = [Limits()]
+
+
+def current() -> Limits:
+    """The limits of a launch that starts now."""
+    return _stack[-1]
+
+
+@contextmanager
+def limits(programs: float | None = None, seconds: float | None = None, lines: float | None = None) -> Iterator[Limits]:
+    """Change how much an interpreted launch may take, within a ``with`` block.
+
+    programs: largest number of programs a launch may have (default 10,000); seconds: longest time of one
+    launch in the interpreter (60 s); lines: how many printed lines it may show (100). ``float("inf")`` lifts a limit.
+    """
+    given = {k: v for k, v in (("programs", programs), ("seconds", seconds), ("lines", lines)) if v is not None}
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+            raise LaunchTypeError(f"limits({name}=...) takes a number of at least 0, got {value!r}")
+    mine = dataclasses.replace(_stack[-1], **given)
+    _stack.append(mine)
+    try:
+        yield mine
+    finally:
+        for i in reversed(range(len(_stack))):  # another thread may have added its own since
+            if _stack[i] is mine:
+                del _stack[i]
+                break
+
+
+class TimeUp(BaseException):
+    """Raised by the watch inside a launch that is past its time."""
+
+
+def debugging(frame: Any = None) -> bool:
+    """Whether a debugger follows this thread (or, given a frame, is at work in its stack)."""
+    if frame is None:
+        following = sys.gettrace()
+        owner = type(getattr(following, "__self__", None))
+        return following is not None and (owner.__name__ in ("PyDB", "ThreadTracer") or any(b.__module__ in _DEBUGGERS for b in owner.__mro__))
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")).split(".")[0] in _DEBUGGERS or frame.f_globals.get("__name__") in _DEBUGGERS:
+            return True
+        frame = frame.f_back
+    return False
+
+
+class _Watch:
+    """One thread that sleeps until the running launch's deadline, and then raises ``TimeUp`` in the launch's thread.
+
+    It is for code that never passes a place where the launch looks at the clock itself. Starting a launch costs it no wake-up.
+    """
+
+    def __init__(self) -> None:
+        self.condition = threading.Condition()
+        self.thread: threading.Thread | None = None
+        self.target = 0
+        self.deadline = self.wakes = float("inf")
+        self.raised = False
+
+    def start(self, deadline: float) -> None:
+        with self.condition:
+            self.target, self.deadline, self.raised = threading.get_ident(), deadline, False
+            if deadline == float("inf"):
+                return
+            if self.thread is None or not self.thread.is_alive():
+                self.thread = threading.Thread(target=self._watch, name="tritonlab time limit", daemon=True)
+                self.thread.start()
+            elif deadline < self.wakes:
+                self.condition.notify()
+
+    def stop(self) -> None:
+        """No ``TimeUp`` comes after this; one that comes meanwhile is dropped, any other interrupt waits until it is done."""
+        interrupt: BaseException | None = None
+        for _ in range(3):
+            try:
+                with self.condition:
+                    target, self.target = self.target, 0
+                if self.raised:
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(target or threading.get_ident()), None)
+                break
+            except TimeUp:
+                continue
+            except BaseException as e:
+                interrupt = e
+        if interrupt is not None:
+            raise interrupt
+
+    def _watch(self) -> None:
+        with self.condition:
+            while True:
+                now = time.perf_counter()
+                if self.target and now >= self.deadline:
+                    frame = sys._current_frames().get(self.target)
+                    if debugging(frame):
+                        self.deadline = float("inf")
+                    else:
+                        self.raised = True
+                        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.target), ctypes.py_object(TimeUp))
+                        self.deadline = now + 1.0  # again, should the code swallow it
+                    del frame
+                self.wakes = self.deadline if self.target else float("inf")
+                self.condition.wait(None if self.wakes == float("inf") else min(max(0.0, self.wakes - now), 3600.0))
+
+
+_watch = _Watch()
+
+
+def _fresh_watch() -> None:
+    global _watch
+    _watch = _Watch()
+
+
+os.register_at_fork(after_in_child=_fresh_watch)
+
+
+class Clock:
+    """The time of one launch, as a context manager around its programs: ``up`` says that the time is over."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.deadline = float("inf")
+
+    def __enter__(self) -> "Clock":
+        self.deadline = time.perf_counter() + self.seconds
+        _watch.start(self.deadline + _GRACE)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        _watch.stop()
+
+    def up(self) -> bool:
+        if time.perf_counter() <= self.deadline:
+            return False
+        if debugging():
+            self.deadline = float("inf")  # whoever steps through a kernel takes the time it takes
+            return False
+        return True
