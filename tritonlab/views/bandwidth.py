@@ -81,7 +81,7 @@ def bandwidth(measurements: Measurements | Iterable[Measurement], x: str | None 
                 ax.set_axis_off()
                 continue
             _draw(ax, panels[i], styles, known.roofs, top, first=i % columns == 0, note=i == 0, small=narrow or columns > 1)
-        legend(figure, grid.flat, 1 if narrow else 4, first=list(styles))
+        legend(figure, grid.flat, 1 if narrow else 3, first=list(styles))
 
     extra = 60 if any_shapes else 0
     heights = (60 + wide_rows * (290 + extra if wide_columns > 1 else 370 + extra), 60 + 21 * (len(styles) + 2) + len(panels) * (245 + extra))
@@ -160,7 +160,7 @@ def _draw(ax: Axes, panel: _Panel, styles: dict, roofs: Roofs | None, top: float
         if panel.launch_bound:
             start = low / margin
             end = panel.launch_bound[1] if panel.launch_bound[1] < high else high * margin
-            label = "launch-bound: most of the time is a launch's own"
+            label = "launch-bound: mostly the launch's own time"
             ax.axvspan(start, end, facecolor=SHADE, hatch="///", edgecolor="#d3d8de", linewidth=0, zorder=0, label=label)
     for name, points in panel.series.items():
         color, marker, line = styles[name]
@@ -173,7 +173,7 @@ def _draw(ax: Axes, panel: _Panel, styles: dict, roofs: Roofs | None, top: float
         )
     if roofs and roofs.copy:
         rate = roofs.copy.rate
-        label = f"{roofs.copy.what}, {gbps_text(rate)} (measured)"
+        label = f"{roofs.copy.what}, {gbps_text(rate)}, measured"
         ax.axhline(rate / 1e9, color=INK, linewidth=1.3, linestyle=(0, (7, 3)), zorder=2, label=label)
         if note:
             at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}

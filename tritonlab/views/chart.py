@@ -110,7 +110,7 @@ def legend(figure: Figure, axes: Iterable[Axes], columns: int, first: Sequence[s
     """One legend below all axes, each name once, those in ``first`` before the others."""
     found = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels())}
     order = [name for name in dict.fromkeys(first) if name in found] + [name for name in found if name not in first]
-    figure.legend([found[name] for name in order], order, loc="outside lower center", ncols=columns, handlelength=2.6, columnspacing=1.6)
+    figure.legend([found[name] for name in order], order, loc="outside lower center", ncols=columns, handlelength=2.2, columnspacing=1.2)
 
 
 def quiet_grid(ax: Axes) -> None:
