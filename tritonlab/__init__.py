@@ -17,13 +17,14 @@ from .trace.tracer import trace
 __version__ = "0.1.0"
 
 _LAZY = {
+    "compile": ("compiler", "compile"),
     "exercise": ("exercises", "exercise"),
     "measure": ("bench", "measure"),
     "recorded": ("bench", "recorded"),
 }
 _ROOMS = ("analysis", "bench", "compiler", "errors", "exercises", "kernels", "reference", "runtime", "tolerances", "views")
 
-__all__ = ["exercise", "expect_error", "limits", "measure", "recorded", "trace", "views"]
+__all__ = ["compile", "exercise", "expect_error", "limits", "measure", "recorded", "trace", "views"]
 
 
 def __getattr__(name: str) -> Any:
