@@ -7,6 +7,7 @@ import os
 import pytest
 
 WORKERS = 2
+collect_ignore_glob = ["*.ipynb"]  # only the chapters are run by nbval
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

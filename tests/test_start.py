@@ -178,6 +178,13 @@ def test_start_without_notebooks_says_so_and_fails(tmp_path, monkeypatch, opened
     assert "there are no notebooks" in capsys.readouterr().err and not opened
 
 
+def test_start_without_jupyterlab_copies_and_says_how_to_get_it(root, monkeypatch, opened, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert starter.start([]) == 1
+    assert (root / "my/01_vector_add.ipynb").exists() and not opened
+    assert "pip install -r requirements.txt" in capsys.readouterr().err
+
+
 def test_reset_says_what_it_did(root, capsys):
     starter.copy_chapters(root)
     (root / "my/03_softmax.ipynb").write_text("mine")

@@ -7,6 +7,7 @@ that lies in ``my/`` is ever overwritten: ``start`` only adds, ``reset`` keeps t
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import re
@@ -178,6 +179,9 @@ def start(argv: list[str]) -> int:
               f"`python -m tritonlab reset {stem}` gives you the new one and keeps yours beside it.")
     if args.copy_only:
         return 0
+    if importlib.util.find_spec("jupyterlab") is None:
+        print(f"JupyterLab is not installed for {sys.executable}: pip install -r requirements.txt", file=sys.stderr)
+        return 1
     sys.stdout.flush()
     command = lab_command(my, chapters[0] if fresh and chapters else None, not args.no_browser, extra)
     # a kernel of this environment, even where the user has one of the same name elsewhere
