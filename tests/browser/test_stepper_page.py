@@ -15,7 +15,7 @@ STEPS = LAUNCH.steps[15, 0, 0]
 
 @pytest.fixture
 def tab(show):
-    return show(stepper(LAUNCH))
+    return show(stepper(LAUNCH, at=0))
 
 
 def says(tab) -> str:
@@ -82,7 +82,7 @@ def test_keys_that_step_do_not_reach_the_notebook(tab):
 
 def test_a_click_on_a_line_goes_to_the_next_step_that_executes_it(show):
     launch = stepped.row_sums()
-    tab = show(stepper(launch, program=0))
+    tab = show(stepper(launch, program=0, at=0))
     tab.locator(".tl-line[data-line='10']").click()
     assert says(tab).startswith("Line 10 (1st time of 3)")
     tab.locator(".tl-line[data-line='10']").click()
@@ -183,13 +183,27 @@ def test_the_memory_of_a_line_says_which_lane_touches_which_element(tab):
     assert stored.locator(".tl-lanes").get_attribute("data-kind") == "store"
 
 
-def test_nothing_moves_while_stepping(tab):
-    height = tab.locator(".tl-view").bounding_box()["height"]
-    places = set()
-    for number in range(1, len(STEPS) + 1):
+@pytest.mark.parametrize("width", [900, 480])
+@pytest.mark.parametrize("launch", [LAUNCH, stepped.row_sums()], ids=["add", "rows"])
+def test_source_controls_and_memory_stay_where_they_are_while_stepping(show, launch, width):
+    tab = show(stepper(launch, at=0), width)
+    parts = [".tl-lines", "input[type=range]", ".tl-memories", ".tl-memory svg >> nth=0"]
+    before = [tab.locator(part).first.bounding_box() for part in parts]
+    heights = []
+    for number in [*range(1, 10), *range(9, 0, -1)]:
         step_to(tab, number)
-        places.add((tab.locator("input[type=range]").bounding_box()["y"], tab.locator(".tl-view").bounding_box()["height"]))
-    assert places == {(next(iter(places))[0], height)}
+        assert [tab.locator(part).first.bounding_box() for part in parts] == before
+        heights.append(round(tab.locator(".tl-view").bounding_box()["height"]))
+    assert heights == sorted(heights)  # what stands below in the page is never pulled up
+
+
+def test_no_room_is_left_empty_for_what_is_not_there_yet(show):
+    tab = show(stepper(stepped.row_sums(), at=0))
+    boxes = [tab.locator(part).bounding_box() for part in (".tl-sources", ".tl-memories", ".tl-controls")]
+    gaps = [b["y"] - a["y"] - a["height"] for a, b in zip(boxes, boxes[1:])]
+    view = tab.locator(".tl-view").bounding_box()
+    gaps.append(view["y"] + view["height"] - boxes[-1]["y"] - boxes[-1]["height"])
+    assert max(gaps) <= 40
 
 
 def test_the_current_line_stays_in_sight_in_a_source_that_scrolls(show):
@@ -226,13 +240,13 @@ def test_a_refused_access_is_drawn_with_its_bad_lanes_crossed(show):
     tab = show(stepper(stepped.refused()))
     lanes = tab.locator(".tl-memory .tl-lanes")
     bad = lanes.locator("[data-state=bad]").bounding_box()
-    tab.mouse.move(bad["x"] + bad["width"] - 8, bad["y"] + 8)
+    tab.mouse.move(bad["x"] + bad["width"] - 6, bad["y"] + 8)
     assert tab.locator(".tl-tip").inner_text() == "lane 63 is out of range\nit points to x_ptr[1023]"
     assert "lane out of range" in tab.locator(".tl-legend").inner_text()
 
 
 def test_another_program_is_chosen_inside_the_view(show):
-    tab = show(stepper(stepped.row_sums()))
+    tab = show(stepper(stepped.row_sums(), at=0))
     tab.get_by_label("program").select_option(label="2")
     assert says(tab).startswith("Line 3, program 2:")
     assert row(tab, "pid").locator(".tl-value").inner_text() == "2"

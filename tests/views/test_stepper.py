@@ -104,9 +104,9 @@ def test_a_program_is_chosen_by_int_or_tuple():
     assert [p["name"] for p in stepper(stepped.row_sums()).data["programs"]] == ["0", "2"]
 
 
-def test_it_opens_at_the_step_asked_for_or_at_the_error():
-    assert stepper(stepped.vector_add()).data["start"] == [0, 0]
-    assert stepper(stepped.vector_add(), at=3).data["start"] == [0, 3]
+def test_it_opens_at_the_step_asked_for_or_at_the_error_or_at_the_first_access():
+    assert stepper(stepped.vector_add()).data["start"] == [0, 3]
+    assert stepper(stepped.vector_add(), at=1).data["start"] == [0, 1]
     assert stepper(stepped.vector_add(), at=-1).data["start"] == [0, 8]
     assert stepper(stepped.vector_add(masked=False)).data["start"] == [0, 2]
     assert stepper(stepped.vector_add(masked=False), at=0).data["start"] == [0, 0]

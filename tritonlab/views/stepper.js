@@ -12,7 +12,7 @@ export default tl.view({
       if (lane === null ? cursor === null : cursor && cursor.lane === lane && cursor.shape === shape) return;
       cursor = lane === null ? null : { lane, shape };
       locals.show(program.steps[at], palette, cursor);
-      memory.show(program.steps[at], width, cursor);
+      memory.show(program.steps[at], memory.el.clientWidth, cursor);
     };
     const source = tlSource(data.functions, (f, line) => {
       const n = program.steps.length;
@@ -23,7 +23,8 @@ export default tl.view({
     });
     const locals = tlLocals({ data, block, setCursor });
     const memory = tlMemory({ data, block, tip: ui.tip, setCursor });
-    ui.picture.append(html("div", { class: "tl-columns" }, source.el, locals.el), memory.el);
+    // Wide: variables beside source, memory and controls. Narrow: one below the other, the controls where they never move.
+    ui.picture.append(html("div", { class: "tl-columns" }, source.el, ui.controls, memory.el, locals.el));
 
     // Controls.
     const last = () => (program ? program.steps.length - 1 : 0);
@@ -47,11 +48,13 @@ export default tl.view({
       const s = program.steps[at];
       source.mark(program, at);
       locals.show(s, palette, cursor);
-      memory.show(s, width, cursor);
+      memory.show(s, memory.el.clientWidth, cursor);
       slider.set(at + 1);
       buttons[0].disabled = buttons[1].disabled = at === 0;
       buttons[2].disabled = buttons[3].disabled = at === last();
       ui.say(s.say);
+      // Variables come and go below or beside; what stands under the view in the page stays where it is.
+      ui.picture.style.minHeight = `${Math.max(Math.ceil(ui.picture.getBoundingClientRect().height), parseFloat(ui.picture.style.minHeight) || 0)}px`;
     };
     const step = (to) => {
       const next = Math.max(0, Math.min(last(), to));
@@ -84,6 +87,7 @@ export default tl.view({
       ui.says.before(probe);
       ui.says.style.minHeight = `${probe.offsetHeight}px`;
       probe.remove();
+      ui.picture.style.minHeight = "";
       show();
     };
 

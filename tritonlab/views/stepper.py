@@ -33,7 +33,7 @@ def stepper(t: Trace | Launch, program: int | tuple[int, ...] | None = None, at:
     ``t``: a trace with one launch, or a launch, recorded with ``step=...``. ``program``: the program id to
     show, an int or a tuple; by default all stepped programs, to choose from inside the view. ``at``: the step to
     open at, a position in ``launch.steps[program]`` (-1: the last); by default the error that ended the launch, or
-    else the first step.
+    else the first step that touches memory.
     ``ValueError`` when no program was stepped, or not that one, or it has no step ``at``; ``TypeError`` when ``t``
     is no trace.
 
@@ -78,7 +78,8 @@ def _start(programs: list[dict[str, Any]], at: int | None) -> list[int]:
     """Position of the program and of its step that the view opens at."""
     if at is None:
         ended = [[i, p["stops"]["step"]] for i, p in enumerate(programs) if p["stops"]]
-        return ended[0] if ended else [0, 0]
+        touching = (i for i, step in enumerate(programs[0]["steps"]) if step["accesses"])
+        return ended[0] if ended else [0, next(touching, 0)]
     n = len(programs[0]["steps"])
     if not -n <= at < n:
         raise ValueError(f"at is {at}; program {programs[0]['name']} has steps 0 to {n - 1}")
@@ -90,7 +91,7 @@ def samples() -> list[tuple[str, StepperView]]:
     from . import stepped
 
     return [
-        ("stepper-vector-add", stepper(stepped.vector_add(), at=3)),
+        ("stepper-vector-add", stepper(stepped.vector_add())),
         ("stepper-device-function", stepper(stepped.vector_add(), at=5)),
         ("stepper-error", stepper(stepped.refused())),
         ("stepper-row-sums", stepper(stepped.row_sums(), program=2, at=12)),

@@ -106,15 +106,8 @@ const tlLocals = ({ data, block, setCursor }) => {
         row.name.textContent = v.name;
         row.type.textContent = is ? is.dtype.replace(/^pointer<.*/, "pointer") + (is.shape.length ? `[${is.shape.join(", ")}]` : "") : "";
         row.type.title = is ? is.dtype : "";
-        const blockRow = v.shapes.length > 0;
-        row.el.classList.toggle("tl-scalar", !blockRow);
+        row.el.classList.toggle("tl-scalar", !v.shapes.length);
         row.el.classList.toggle("tl-tile", v.tile);
-        row.canvas.hidden = !blockRow;
-        if (blockRow) {
-          const room = Math.max(...v.shapes.map((x) => P.extent(x, inner).h)), now = is && is.shape.length ? P.extent(is.shape, inner).h : 0;
-          if (!now) row.canvas.style.height = "0";
-          row.canvas.style.marginBottom = `${room - now}px`;
-        }
       }
       row.local = local;
       row.lane = lane;
@@ -122,7 +115,7 @@ const tlLocals = ({ data, block, setCursor }) => {
       row.say.textContent = text;
       row.say.classList.toggle("tl-at-lane", lane >= 0);
       const pictured = is && is.shape.length && value;
-      row.canvas.style.visibility = pictured ? "" : "hidden";
+      row.canvas.hidden = !pictured;
       row.box = pictured ? P.draw(row.canvas, value, inner, pal, { kind: kindOf(is), reach: reachOf(is), lane }) : null;
       if (pictured) {
         row.canvas.setAttribute("aria-label", `${v.name}, ${is.dtype}, ${is.shape.join(" × ")} lanes, ${is.say}`);

@@ -112,5 +112,5 @@ const tlMemory = ({ data, block, tip, setCursor }) => {
     return `${name} ${access.kind === "load" ? "reads" : access.kind === "store" ? "writes" : "updates"} ${where}${value}`;
   };
 
-  return { el: tl.html("div", {}, strips, legend), start, show, forget() { for (const m of memory) m.key = null; } };
+  return { el: tl.html("div", { class: "tl-memories" }, strips, legend), start, show, forget() { for (const m of memory) m.key = null; } };
 };
