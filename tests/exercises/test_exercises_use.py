@@ -173,14 +173,21 @@ def test_see_it_again_really_shows_it_again(tmp_path):
         eval(again, {"lab": lab, "multiply": module.multiply})
 
 
-def test_the_view_hook_adds_to_the_text_and_may_be_absent(monkeypatch):
+def test_a_notebook_displays_the_text_and_then_what_the_hook_gives(monkeypatch):
+    import IPython.display
+
+    shown = []
+    monkeypatch.setattr(IPython.display, "display", lambda what, **how: shown.append(what))
     result = CheckResult("a.b", "not right", (Reason("raises", "It raises."),))
-    monkeypatch.setattr(result_module, "show", None)
-    assert result._repr_mimebundle_() == {"text/plain": repr(result)}
-    monkeypatch.setattr(result_module, "show", lambda r: {"text/html": f"<b>{r.name}</b>"})
-    assert result._repr_mimebundle_() == {"text/plain": repr(result), "text/html": "<b>a.b</b>"}
-    monkeypatch.setattr(result_module, "show", lambda r: None)
-    assert result._repr_mimebundle_() == {"text/plain": repr(result)}
+    for hook, then in ((None, []), (lambda r: f"a view of {r.name}", ["a view of a.b"]), (lambda r: None, []), (_no_widgets, [])):
+        shown.clear()
+        monkeypatch.setattr(result_module, "show", hook)
+        result._ipython_display_()
+        assert shown == [{"text/plain": repr(result)}, *then]
+
+
+def _no_widgets(result):
+    raise ImportError("anywidget")
 
 
 def test_several_reasons_are_numbered():

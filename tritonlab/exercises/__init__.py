@@ -23,8 +23,10 @@ _known: dict[str, Exercise] = {}
 
 def _load() -> dict[str, Exercise]:
     if not _known:
-        for module in pkgutil.iter_modules(_problems.__path__):
-            chapter = importlib.import_module(f"{_problems.__name__}.{module.name}")
+        found = [module.name for module in pkgutil.iter_modules(_problems.__path__)]
+        order = {name: i for i, name in enumerate(_problems.CHAPTERS)}
+        for name in sorted(found, key=lambda n: (order.get(n, len(order)), n)):
+            chapter = importlib.import_module(f"{_problems.__name__}.{name}")
             for problem in chapter.PROBLEMS:
                 _known[problem.name] = Exercise(problem)
     return _known

@@ -21,7 +21,7 @@ def judge_error(outcome: Outcome) -> list[Finding]:
     error = outcome.error
     launch = max(len(outcome.trace.launches) - 1, 0)
     if isinstance(error, Endless):
-        what = f"the launcher itself ran for more than {2 * SECONDS + 1:g} seconds."
+        what = f"the launcher itself ran for more than {SECONDS + 0.5:g} seconds."
         return [Finding("budget", outcome, dict(what=what))]
     if isinstance(error, BudgetError):
         what = f"{error.message}. ".replace("..", ".") + f"A check gives a launch {SECONDS:g} seconds and {PROGRAMS} programs."

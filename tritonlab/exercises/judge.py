@@ -9,8 +9,9 @@ import torch
 from .answer import named_in
 from .faults import judge_error, judge_refusal
 from .finding import Finding, output_args
-from .memory import judge_inputs, judge_races, judge_written
+from .memory import judge_inputs, judge_written
 from .problem import Problem
+from .racing import judge_races
 from .run import Outcome
 from .values import describe, first_bad, guess
 
@@ -28,7 +29,7 @@ def judge(outcome: Outcome, problem: Problem, fn: Any) -> list[Finding]:
     if result and result[0].code in ("returns_none", "wrong_type", "no_launch"):
         return result
     found = inputs + result
-    if not any(f.code in ("wrong_shape", "not_by_launch") for f in result):
+    if not any(f.code in ("wrong_shape", "wrong_device", "not_by_launch") for f in result):
         for which in range(len(outcome.results)):
             found += judge_written(outcome, which)
         found += judge_races(outcome)
@@ -63,7 +64,7 @@ def _result(outcome: Outcome, problem: Problem, fn: Any) -> list[Finding]:
         if tensor.device.type != "cpu":
             found.append(Finding("wrong_device", outcome, dict(got=str(tensor.device), wanted="cpu")))
     for which, tensor in enumerate(outcome.results):
-        if tensor.numel():
+        if tensor.numel() and tensor.device.type == "cpu":
             found += _made_elsewhere(outcome, problem, which)
     return found
 

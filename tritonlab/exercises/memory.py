@@ -1,4 +1,4 @@
-"""Judge what a call did to memory: never written, read before written, raced for, inputs changed or copied."""
+"""Judge what a call did to memory: never written, read before written, never read, inputs changed or copied."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..analysis import find_races, output_coverage
-from ..trace.record import Access, Launch, TensorArg, short
-from .finding import Finding, at, indices, number, output_args, place
+from ..trace.record import Launch, TensorArg, short
+from .finding import Finding, at, indices, output_args, place
 from .problem import Problem
-from .run import Outcome
+from .run import Outcome, run_case
 
-__all__ = ["judge_inputs", "judge_races", "judge_written", "places_written"]
+__all__ = ["judge_inputs", "judge_unread", "judge_written", "places_written"]
 
 
 def judge_inputs(outcome: Outcome, problem: Problem) -> list[Finding]:
@@ -176,6 +175,38 @@ def _pattern(missing: np.ndarray, stores: list[Any]) -> str:
     return ": the end of the last tile" if run[0] // tile == (missing.size - 1) // tile else ""
 
 
+def never_read(outcome: Outcome, tensor: torch.Tensor) -> np.ndarray:
+    """Which elements of an input no load of any launch reads, in its shape; none where the trace left accesses out."""
+    address = tensor.untyped_storage().data_ptr()
+    args = [(n, launch, a) for n, launch in enumerate(outcome.trace.launches) for a in launch.args if a.address == address]
+    if not args or any(launch.left_out for _, launch, _ in args):
+        return np.zeros(tuple(tensor.shape), dtype=bool)
+    read = [
+        a.touched.reshape(-1) + arg.storage_offset for _, launch, arg in args for a in launch.accesses if a.arg == arg.name and a.reads
+    ]
+    return ~np.isin(result_places(tensor), np.concatenate(read) if read else np.empty(0, dtype=np.int64))
+
+
+def judge_unread(outcomes: list[Outcome], wrong: Finding, problem: Problem) -> Finding | None:
+    """For wrong values: elements of an input that were never read, although the solution reads them, or right cases read all."""
+    outcome = wrong.outcome
+    solved = None
+    for position, (name, tensor) in enumerate(zip(problem.parameters, outcome.built.args)):
+        missing = never_read(outcome, tensor) if isinstance(tensor, torch.Tensor) else None
+        if missing is None or not missing.any():
+            continue
+        solved = solved or run_case(problem.launcher, problem, outcome.case, outcome.number)
+        if solved.right:
+            missing &= ~never_read(solved, solved.built.args[position])
+        elif any(never_read(o, o.built.args[position]).any() for o in outcomes if o.right and not o.case.raises and o.case.numel):
+            continue
+        if missing.any():
+            what, verb = _which(missing)
+            words = dict(what=what, verb=verb, arg=name, detail=wrong.words["detail"])
+            return Finding("never_read", outcome, words, dict(wrong.fields, arg=name, offset=None, lane=None), wrong.launch)
+    return None
+
+
 def _uninitialised(outcome: Outcome, args: list[Any], bad: np.ndarray | None) -> list[Finding]:
     if bad is None or not bad.any():
         return []
@@ -198,84 +229,3 @@ def _uninitialised(outcome: Outcome, args: list[Any], bad: np.ndarray | None) ->
             if access.writes:
                 known = np.union1d(known, spots[access.mask.reshape(-1)])
     return []
-
-
-_ANY_ORDER = "On a GPU programs run at the same time, in any order, so the result can differ from run to run."
-
-
-def judge_races(outcome: Outcome) -> list[Finding]:
-    """Elements that the outcome of a race decides: stored with different values by two programs, or read by one and written by another."""
-    for n, launch in enumerate(outcome.trace.launches):
-        found = _lanes_collide(outcome, launch, n)
-        if found is None and launch.programs > 1:
-            found = _stored_twice(outcome, launch, n) or _read_and_written(outcome, launch, n)
-        if found is not None:
-            return [found]
-    return []
-
-
-def _lanes_collide(outcome: Outcome, launch: Launch, n: int) -> Finding | None:
-    for access in launch.accesses:
-        if access.kind != "store" or access.values is None:
-            continue
-        lanes = np.flatnonzero(access.mask.reshape(-1))
-        offsets = access.offsets.reshape(-1)[lanes]
-        if np.unique(offsets).size == offsets.size:
-            continue
-        values = np.broadcast_to(access.values, access.mask.shape).reshape(-1)[lanes]
-        order = np.argsort(offsets, kind="stable")
-        same = offsets[order][1:] == offsets[order][:-1]
-        differ = same & (values[order][1:] != values[order][:-1]) & ~(np.isnan(values[order][1:].astype(float)))
-        if differ.any():
-            i = int(np.flatnonzero(differ)[0])
-            a, b = (int(lanes[k]) for k in order[i : i + 2])
-            va, vb = (number(v) for v in values[order][i : i + 2])
-            what = (
-                f"Lanes {a} and {b} of program {short(access.program)} store different values ({va} and {vb}) to "
-                f"{access.arg}[{int(offsets[order][i])}] in line {access.line}."
-            )
-            words = dict(what=what, cause="Only one of them stays; to combine them use an atomic, such as tl.atomic_add.")
-            return Finding("race", outcome, words, place(access, launch, b), n)
-    return None
-
-
-def _stored_twice(outcome: Outcome, launch: Launch, n: int) -> Finding | None:
-    for arg in dict.fromkeys(a.arg for a in launch.accesses if a.kind == "store"):
-        for conflict in output_coverage(launch, arg).conflicts:
-            first = conflict.writes[0]
-            other = next((w for w in conflict.writes if w.program != first.program and w.value != first.value), None)
-            if other is None:
-                continue
-            what = (
-                f"{arg}[{conflict.offset}] is written by program {short(first.program)} (line {first.line}: {number(first.value)}) "
-                f"and by program {short(other.program)} (line {other.line}: {number(other.value)})."
-            )
-            access = _of(launch, arg, other.program, other.line, conflict.offset)
-            return Finding("race", outcome, dict(what=what, cause=_ANY_ORDER), _place(access, launch, conflict.offset), n)
-    return None
-
-
-def _read_and_written(outcome: Outcome, launch: Launch, n: int) -> Finding | None:
-    races = find_races(launch)
-    for race in races.candidates:
-        if race.other_kind != "loaded" or races.note.startswith("the kernel uses"):
-            continue
-        written = "stores to" if race.writer_kind == "stored" else f"does {race.writer_kind} on"
-        what = (
-            f"Program {short(race.writer)} {written} {race.arg}[{race.offset}] (line {race.writer_line}), "
-            f"and program {short(race.other)} reads it in the same launch (line {race.other_line})."
-        )
-        access = _of(launch, race.arg, race.writer, race.writer_line, race.offset)
-        return Finding("race", outcome, dict(what=what, cause=_ANY_ORDER), _place(access, launch, race.offset), n)
-    return None
-
-
-def _of(launch: Launch, arg: str, program: Any, line: int, offset: int) -> Access:
-    return next(
-        a for a in launch.accesses if a.arg == arg and a.program == program and a.line == line and (a.touched == offset).any()
-    )
-
-
-def _place(access: Access, launch: Launch, offset: int) -> dict[str, Any]:
-    lane = int(np.flatnonzero(((access.offsets == offset) & access.mask).reshape(-1))[0])
-    return place(access, launch, lane)

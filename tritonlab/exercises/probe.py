@@ -12,7 +12,7 @@ from .problem import Problem
 from .run import Outcome, run_case
 from .values import describe, first_bad
 
-__all__ = ["fill_finding", "low_precision_local", "unnamed_fill_finding"]
+__all__ = ["fill_finding", "leak_finding", "low_precision_local", "unnamed_fill_finding"]
 
 _OTHER_FILL = 3.0
 
@@ -34,10 +34,8 @@ def _again(fn: Callable[..., Any], problem: Problem, outcome: Outcome, fill: flo
 
 
 def fill_finding(fn: Callable[..., Any], problem: Problem, outcome: Outcome) -> Finding | None:
-    """A fill that would mend the case, line by line and then everywhere, or the proof that masked lanes reach the result."""
+    """A fill that would mend the case: tried line by line, then everywhere."""
     loads = _masked_loads(outcome)
-    if not loads:
-        return None
     lines = sorted({access.line for *_, access in loads})
     trials = [[line] for line in lines] + ([lines] if len(lines) > 1 else [])
     for chosen in trials:
@@ -46,14 +44,22 @@ def fill_finding(fn: Callable[..., Any], problem: Problem, outcome: Outcome) -> 
                 n, launch, access = next(x for x in loads if x[2].line == chosen[0])
                 detail = f"{_fill_of(access)} With {number(fill)} there the result is right."
                 return Finding("fill", outcome, dict(detail=detail), _fill_place(access, launch, outcome), n)
-    for line in lines:
+    return None
+
+
+def leak_finding(fn: Callable[..., Any], problem: Problem, outcome: Outcome) -> Finding | None:
+    """The proof that masked lanes reach the result: it becomes another one with another fill. Says nothing unless the masked lanes
+    are known to be where the mistake is, since a right fill matters as well."""
+    loads = _masked_loads(outcome)
+    for line in sorted({access.line for *_, access in loads}):
         again = _again(fn, problem, outcome, _OTHER_FILL, [line])
         if again.error is not None or _same(again, outcome):
             continue
         n, launch, access = next(x for x in loads if x[2].line == line)
         detail = (
-            f"{_fill_of(access)} With {number(_OTHER_FILL)} there the result is another one, and no fill makes it right: "
-            "take those lanes out where they enter the reduction, tl.where(mask, value, neutral)."
+            f"{_fill_of(access)} With {number(_OTHER_FILL)} there the result is another one, and no one fill makes it right. "
+            "Either they reach a reduction through other arithmetic (take them out there, tl.where(mask, value, 0)), "
+            "or they are counted (a mean divides by the true length, not by the block's)."
         )
         return Finding("fill", outcome, dict(detail=detail), _fill_place(access, launch, outcome), n)
     return None

@@ -60,8 +60,8 @@ class Case:
 
     @property
     def special(self) -> bool:
-        """Whether any tensor holds values chosen to be hard (all but random ones, ones and indices)."""
-        return any(t.values not in ("random", "ones", "index", "positive") for t in self.tensors)
+        """Whether any tensor holds values chosen to be hard."""
+        return any(t.values in HARD for t in self.tensors)
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -89,12 +89,15 @@ class Case:
                 if a.dtype != "float32":
                     text += f" {a.dtype}"
                 if a.values != "random":
-                    text += f" {a.values if isinstance(a.values, str) else getattr(a.values, '__name__', 'chosen')} values"
+                    text += f", {a.values if isinstance(a.values, str) else 'chosen'} values"
                 parts.append(text)
             else:
                 parts.append(f"{name} = {a!r}")
         return ", ".join(parts) + (f" ({self.note})" if self.note else "")
 
+
+HARD = ("special", "large", "low")
+"""Values that ordinary data does not have; a case with them is looked at after all others."""
 
 _LAYOUT_WORDS = {
     "every second": "every second element ([::2])",

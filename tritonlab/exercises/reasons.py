@@ -32,6 +32,7 @@ TEMPLATES: dict[str, str] = {
     "race": "{what} {cause}",
     # values
     "strides": "Right for contiguous tensors, wrong for {layout}: strides are not honoured everywhere. {detail}",
+    "never_read": "{what} of {arg} {verb} never read. {detail}",
     "fill": "Masked lanes take part in the result. {detail}",
     "precision": "Not precise enough: {detail}",
     "known_wrong": "{detail}",
@@ -41,14 +42,14 @@ TEMPLATES: dict[str, str] = {
     # right here, and still not good
     "copied_input": "{arg} was copied before the launch. {detail}",
     "rule": "{detail}",
-    "gpu_refuses": "Right here, but a GPU refuses it: {detail}",
+    "gpu_refuses": "Right in the interpreter, but a GPU refuses it: {detail}",
     "compiled": "Right when interpreted, but not compiled for this GPU: {detail}",
 }
 """Text of each reason, most fundamental first; ``{fields}`` are filled in by whoever finds it."""
 
 RANK: dict[str, int] = {code: i for i, code in enumerate(TEMPLATES)}
 
-VALUES = ("strides", "fill", "precision", "known_wrong", "special", "last_tile", "wrong_values")
+VALUES = ("strides", "never_read", "fill", "precision", "known_wrong", "special", "last_tile", "wrong_values")
 
 _ALL = tuple(TEMPLATES)
 EXPLAINS: dict[str, tuple[str, ...]] = {

@@ -6,8 +6,9 @@ import dataclasses
 from typing import Any, Callable
 
 from .finding import Finding
-from .problem import Problem
-from .probe import fill_finding, low_precision_local
+from .memory import judge_unread
+from .problem import HARD, Problem
+from .probe import fill_finding, leak_finding, low_precision_local
 from .reasons import TEMPLATES, VALUES
 from .run import Outcome
 from .values import agrees, describe, first_bad, last_tile, wrong_lane
@@ -79,19 +80,14 @@ def _explain(fn: Callable[..., Any], problem: Problem, outcomes: list[Outcome], 
             text, fields, launch = describe(first.outcome, which, index)
             return Finding(known.code, first.outcome, dict(detail=f"{known.text} {text}"), fields, launch)
     ordinary = [f for f in wrong if not f.outcome.case.special]
-    if ordinary:
-        filled = fill_finding(fn, problem, ordinary[0].outcome)
-        if filled is not None:
-            return filled
-    precise = _precision(fn, problem, outcomes, wrong)
-    if precise is not None:
-        return precise
-    if not ordinary:
-        filled = fill_finding(fn, problem, first.outcome)
-        if filled is not None:
-            return filled
-        return _special(first)
-    return _tile(problem, outcomes, ordinary) or first
+    found = fill_finding(fn, problem, first.outcome)
+    found = found or judge_unread(outcomes, first, problem)
+    found = found or _precision(fn, problem, outcomes, wrong)
+    if not found and all(_ragged(f.outcome) for f in wrong):
+        found = leak_finding(fn, problem, first.outcome)
+    if not found:
+        found = _tile(problem, outcomes, ordinary) if ordinary else _special(first)
+    return found or first
 
 
 def _off(outcome: Outcome) -> float:
@@ -113,7 +109,8 @@ def _off(outcome: Outcome) -> float:
 def _precision(fn: Callable[..., Any], problem: Problem, outcomes: list[Outcome], wrong: list[Finding]) -> Finding | None:
     """Small errors, or a 16-bit variable in the arithmetic of a 16-bit case while float32 cases pass."""
     first = min(wrong, key=lambda f: f.outcome.simplicity)
-    small = all(_off(f.outcome) < _SMALL for f in wrong if not f.outcome.case.special)
+    ordinary = [f.outcome for f in wrong if not f.outcome.case.special]
+    small = bool(ordinary) and all(_off(o) < _SMALL for o in ordinary)
     narrow = all(set(f.outcome.case.dtypes) & {"float16", "bfloat16"} for f in wrong)
     if not (small or narrow):
         return None
@@ -131,9 +128,9 @@ def _precision(fn: Callable[..., Any], problem: Problem, outcomes: list[Outcome]
 
 
 def _special(first: Finding) -> Finding:
-    kinds = sorted({str(getattr(t.values, "__name__", t.values)) for t in first.outcome.case.tensors if t.values not in ("random", "ones", "index")})
+    kinds = sorted({str(t.values) for t in first.outcome.case.tensors if t.values in HARD})
     words = {"special": "infinities, NaN and very large or small ones", "large": "large ones (±80)", "low": "very negative ones (around −200)"}
-    which = ", ".join(words.get(k, k) for k in kinds)
+    which = ", ".join(words[k] for k in kinds)
     return dataclasses.replace(first, code="special", words=dict(which=which, detail=first.words["detail"]))
 
 
@@ -149,7 +146,8 @@ def _tile(problem: Problem, outcomes: list[Outcome], wrong: list[Finding]) -> Fi
     failing = {f.outcome.number for f in wrong}
     ordinary = [o for o in outcomes if o.bad and not o.case.special and o.case.numel]
     full = [o for o in ordinary if not ragged[o.number]]
-    if full and all(ragged[n] for n in failing) and not any(o.number in failing for o in full):
+    passing = [o for o in ordinary if ragged[o.number] and o.number not in failing]
+    if full and all(ragged[n] for n in failing) and not passing and not any(o.number in failing for o in full):
         place = "when the length does not fill the tile"
         return dataclasses.replace(first, code="last_tile", words=dict(place=place, detail=first.words["detail"]))
     return None

@@ -8,9 +8,9 @@ from typing import Any, Callable
 
 __all__ = ["CheckResult", "Reason", "Text", "show"]
 
-show: Callable[["CheckResult"], dict[str, Any] | None] | None = None
-"""Makes the notebook display of a result (a MIME bundle, or None for text only). The package root sets it,
-so that this room need not know any view."""
+show: Callable[["CheckResult"], Any] | None = None
+"""Makes what a notebook displays after a result's text (a view, or None). The package root sets it, so that this
+room need not know any view."""
 
 _WIDTH = 100
 
@@ -123,9 +123,17 @@ class CheckResult:
                 lines.append(f"    ({len(shown) - 8} more lines)")
         return "\n".join(lines)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        bundle = show(self) if show is not None else None
-        return {"text/plain": repr(self), **(bundle or {})}
+    def _ipython_display_(self) -> None:
+        """The text, and after it the picture as an output of its own, so that a stored notebook keeps both."""
+        from IPython.display import display
+
+        display({"text/plain": repr(self)}, raw=True)
+        try:
+            picture = show(self) if show is not None else None
+        except ImportError:  # no widget library here: the text has to do
+            picture = None
+        if picture is not None:
+            display(picture)
 
 
 def _wrap(line: str, indent: str) -> list[str]:

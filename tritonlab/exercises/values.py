@@ -84,6 +84,9 @@ def guess(outcome: Outcome, problem: Problem, which: int) -> str:
             return f"The wrong values are {number(round(float(ratio[0]), 4))} times what is expected."
         if np.isfinite(difference).all() and np.allclose(difference, difference[0], rtol=1e-3, atol=1e-4 * np.abs(e).max()):
             return f"The wrong values are all off by {number(round(float(difference[0]), 4))}."
+        by_row = _row_factors(seen, expected, bad)
+        if by_row is not None:
+            return f"Each wrong row is one factor times what is expected ({number(round(by_row, 4))} in the first)."
     flat_s, flat_e = seen.reshape(-1), expected.reshape(-1)
     for shift in (1, -1):
         if flat_s.size > 4 and np.array_equal(flat_s[1:-1], np.roll(flat_e, -shift)[1:-1].astype(flat_s.dtype)):
@@ -91,6 +94,17 @@ def guess(outcome: Outcome, problem: Problem, which: int) -> str:
     if seen.ndim == 2 and seen.shape[0] == seen.shape[1] and np.array_equal(seen, expected.T.astype(seen.dtype)):
         return "The result is transposed."
     return ""
+
+
+def _row_factors(seen: np.ndarray, expected: np.ndarray, bad: np.ndarray) -> float | None:
+    """The first wrong row's factor when every wrong row is a multiple of what is expected; None otherwise."""
+    if seen.ndim != 2 or seen.shape[1] < 2:
+        return None
+    wrong = bad.any(axis=1)
+    ratio = seen[wrong].astype(np.float64) / expected[wrong].astype(np.float64)
+    if np.isfinite(ratio).all() and np.allclose(ratio, ratio[:, :1], rtol=1e-3):
+        return float(ratio[0, 0])
+    return None
 
 
 def last_tile(outcome: Outcome, which: int) -> bool:
