@@ -13,6 +13,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from runtime_checks import good_kernel, language_is_back, still_compiles, still_right
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 import tritonlab as lab
@@ -696,8 +697,6 @@ def test_an_interrupt_names_the_line_and_restores_everything(arena, after):
 
 
 def test_interrupts_at_any_moment_leave_the_language_as_it_was(arena):
-    from conftest import good_kernel, language_is_back, still_right
-
     x, out = torch.ones(64), torch.zeros(64)
     interrupted = 0
 
@@ -804,8 +803,6 @@ def test_threads_that_launch_at_once():
 
 
 def test_compiling_in_one_thread_while_another_interprets():
-    from conftest import still_compiles
-
     problems, stop = [], threading.Event()
 
     def compile_it():

@@ -5,6 +5,7 @@ Outside of a launch of ours they do what Triton's own do.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,8 @@ def _as_stored(value: np.ndarray, dtype: Any, shape: tuple[int, ...]) -> np.ndar
 
 
 def install(builder: Any) -> None:
-    """Put the guard on the interpreter's builder."""
+    """Put the guard on the interpreter's builder, let ``tl.device_assert`` assert, and spare the checks for integer overflow that come to nothing."""
+    builder.options = dataclasses.replace(builder.options, debug=True, sanitize_overflow=False)
     plain_rmw, plain_cas = builder.create_atomic_rmw, builder.create_atomic_cas
 
     def create_masked_load(ptrs: Any, mask: Any, other: Any, *args: Any, **kwargs: Any) -> Any:

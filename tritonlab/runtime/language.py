@@ -17,7 +17,7 @@ import triton.language as tl
 from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter as ti
 
-from . import misuse, numerics, printing, rewrite
+from . import libdevice, misuse, numerics, printing, rewrite
 
 _MISSING = object()
 _changes: list[tuple[Any, str, Any, Any]] = []
@@ -95,12 +95,18 @@ def _collect() -> None:
     override(tl.tensor, "__index__", misuse.one_integer)
     override(tl.tensor, "__int__", misuse.one_integer)
     override(tl.tensor, "__getitem__", misuse.checked_getitem(patches.get((id(tl.tensor), "__getitem__"), tl.tensor.__getitem__)))
+    for place in (tl.extra, *(getattr(tl.extra, name, None) for name in ("cuda", "hip"))):
+        if hasattr(place, "libdevice"):
+            objects.setdefault(id(place), place)
+            before.setdefault(id(place), dict(vars(place)))
+            override(place, "libdevice", libdevice.STAND_IN)
     override(tl.tensor, "__repr__", printing.show)
     override(tl.tensor, "__str__", printing.show)
     for module in (tl, tl.core):
         override(module, "range", tensor_range)
         override(module, "static_range", static_range)
         override(module, "static_print", printing.printed)
+        override(module, "static_assert", misuse.static_assert)
         for name in ("reduce", "associative_scan"):
             override(module, name, _refusing_small_floats(patches[id(module), name], f"tl.{name}"))
     for kind in ("atomic_max", "atomic_min"):
@@ -185,9 +191,11 @@ def _assigned(value: Any) -> Any:
     return ti.interpreter_semantic.to_tensor(value, False)
 
 
-def names() -> dict[str, Any]:
-    """What a rewritten kernel sees beside its module's own names."""
-    return {
+def names(module: dict[str, Any]) -> dict[str, Any]:
+    """What a rewritten kernel sees beside its module's own names, and instead of some of them."""
+    stands = {n: libdevice.STAND_IN for n, v in module.items() if libdevice.is_libdevice(v)}
+    stands |= {n: libdevice.function(v.__name__) for n, v in module.items() if libdevice.is_function(v)}
+    return stands | {
         "print": printing.printed,
         "range": tensor_range,
         "min": _two_sided("min", min),

@@ -135,7 +135,7 @@ class InterpretedLaunch:
         """The callable of a kernel or device function, built once a launch."""
         built = self._functions.get(id(jit))
         if built is None:
-            made = rewrite.build(jit, {**language.names(), rewrite.TICK: self.tick})
+            made = rewrite.build(jit, lambda module: {**language.names(module), rewrite.TICK: self.tick})
             if jit.fn.__name__ == "philox" and (jit.fn.__module__ or "") == "triton.language.random":
                 plain = made
 

@@ -54,7 +54,10 @@ def one_integer(self: Any) -> int:
     """``int(tensor)`` and its use as an index or a bound."""
     data = self.handle.data
     if data.size != 1:
-        raise UnsupportedError(f"a block of shape {tuple(data.shape)} is used where one integer is needed")
+        raise UnsupportedError(
+            f"a block of shape {tuple(data.shape)} is used where one integer is needed",
+            "to convert its lanes: x.to(tl.int32), x.to(tl.float32); to make one value of them: tl.sum(x, axis=0), tl.max(x, axis=0)",
+        )
     return int(data.reshape(-1)[0])
 
 
@@ -93,6 +96,13 @@ def check_static(bounds: list[Any]) -> None:
             raise UnsupportedError(f"a bound of tl.static_range is {bound!r}, not an integer")
 
 
+def static_assert(condition: Any, message: Any = "") -> None:
+    """``tl.static_assert``."""
+    condition, message = (v.value if isinstance(v, tl.constexpr) else v for v in (condition, message))
+    if not condition:
+        raise AssertionError(f"tl.static_assert failed{': ' if message else ''}{message}")
+
+
 def kernel_assert(condition: Any, message: Any = None) -> None:
     """``assert`` in a kernel: of a block, that all its lanes hold."""
     data = condition.handle.data if isinstance(condition, tl.tensor) else np.asarray(bool(condition))
@@ -102,8 +112,13 @@ def kernel_assert(condition: Any, message: Any = None) -> None:
 
 
 def check_seed(space: AddressSpace, seed: Any) -> None:
-    """Raise when the seed of ``tl.rand`` and its kin is an address."""
+    """Raise when the seed of ``tl.rand`` and its kin is an address, or no integer."""
     if not isinstance(seed, tl.tensor):
+        seed = seed.value if isinstance(seed, tl.constexpr) else seed
+        if not isinstance(seed, int):
+            raise UnsupportedError(f"the seed of tl.rand is {seed!r}, not an integer", "pass an int, or load it: seed = tl.load(seed_ptr)")
         return
     if seed.dtype.is_ptr() or space.holds(seed.handle.data):
         raise UnsupportedError("the seed of tl.rand is the address of a tensor, not the value that lies there", "load it: seed = tl.load(seed_ptr)")
+    if not seed.dtype.is_int():
+        raise UnsupportedError(f"the seed of tl.rand is a {seed.dtype.name}, not an integer", "pass an int, or load it: seed = tl.load(seed_ptr)")

@@ -204,6 +204,16 @@ def install(builder: Any) -> None:
         if callable(function) and not name.startswith("plain_") and name != "builder":
             setattr(builder, name, function)
 
+    plain_result = ti.ReduceScanOpInterface.to_tensor
+
+    def wrapping(self: Any, ret: Any, dtype: Any) -> Any:
+        if not getattr(ret, "shape", ()):  # NumPy refuses to narrow one number, and narrows arrays
+            ret = np.array([ret]).astype(ti._get_np_dtype(dtype))
+            return tl.core.tensor(TensorHandle(ret, dtype.scalar), dtype)
+        return plain_result(self, ret, dtype)
+
+    ti.ReduceScanOpInterface.to_tensor = wrapping
+
 
 _ONE_BIT = {np.add: np.logical_xor, np.subtract: np.logical_xor, np.multiply: np.logical_and}
 """int1 wraps round as any integer does."""

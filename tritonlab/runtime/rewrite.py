@@ -9,6 +9,7 @@ endless loop can be stopped.
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import textwrap
 import types
@@ -19,6 +20,7 @@ from typing import Any
 TICK = "__tritonlab_tick__"
 TO_TENSOR = "__tritonlab_to_tensor__"
 ASSERT = "__tritonlab_assert__"
+_PYTHONS = frozenset(dir(builtins))
 
 
 @dataclass(frozen=True)
@@ -174,19 +176,22 @@ def compiled(jit: Any) -> tuple[types.CodeType, Source]:
     return code, source
 
 
-def build(jit: Any, extra: dict[str, Any]) -> Callable[..., Any]:
-    """A callable of the kernel's rewritten code over a copy of its globals and captured names, plus ``extra``."""
+def build(jit: Any, known: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[..., Any]:
+    """A callable of the kernel's rewritten code over a copy of its globals and captured names.
+
+    ``known`` is given these names and returns what the interpreter adds: instead of a module's own name where that is
+    what the compiler does, or only where there is none (names of Python's own, such as ``print``).
+    """
     code, _ = compiled(jit)
     fn = jit.fn
     names = dict(fn.__globals__)
-    if fn.__closure__:
-        for name, cell in zip(fn.__code__.co_freevars, fn.__closure__):
-            try:
-                names[name] = cell.cell_contents
-            except ValueError:
-                pass
-    for name, value in extra.items():
-        if name.startswith("__") or name not in names:
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            pass
+    for name, value in known(names).items():
+        if name not in _PYTHONS or name not in names:
             names[name] = value
     built = types.FunctionType(code, names, fn.__name__, fn.__defaults__)
     built.__kwdefaults__ = fn.__kwdefaults__
