@@ -1,0 +1,22 @@
+"""x times 0 or 1: inf and NaN are not dropped."""
+# rejected with: special
+# which says: Right for ordinary values
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def dropout_kernel(x_ptr, out_ptr, p, seed, n_elements, BLOCK_SIZE: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+    x = tl.load(x_ptr + offs, mask=mask)
+    keep = tl.rand(seed, offs) >= p
+    tl.store(out_ptr + offs, x * keep.to(tl.float32) / (1 - p), mask=mask)
+
+
+def dropout(x, p, seed):
+    out = torch.empty_like(x)
+    n_elements = x.numel()
+    dropout_kernel[(triton.cdiv(n_elements, 64),)](x, out, p, seed, n_elements, BLOCK_SIZE=64)
+    return out

@@ -1,0 +1,22 @@
+"""tl.where in the place of the load's mask: the lanes past the end are still read."""
+# rejected with: out_of_bounds
+# which says: line 12
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def leaky_relu_kernel(x_ptr, out_ptr, slope, n_elements, BLOCK_SIZE: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
+    mask = offs < n_elements
+    x = tl.where(mask, tl.load(x_ptr + offs), 0.0)
+    y = tl.where(x > 0, x, slope * x)
+    tl.store(out_ptr + offs, y, mask=mask)
+
+
+def leaky_relu(x, slope):
+    out = torch.empty_like(x)
+    n_elements = x.numel()
+    leaky_relu_kernel[(triton.cdiv(n_elements, 64),)](x, out, slope, n_elements, BLOCK_SIZE=64)
+    return out
