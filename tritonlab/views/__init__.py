@@ -19,6 +19,7 @@ _WHERE = {
     "bandwidth": "bandwidth",
     "roofline": "roofline",
     "check": "check",
+    "fill": "fill",
 }
 
 __all__ = sorted(_WHERE)
