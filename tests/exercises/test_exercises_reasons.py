@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 import torch
 import triton
 import triton.language as tl
@@ -137,6 +138,22 @@ def test_a_launcher_that_does_not_end_is_stopped():
 def test_a_grid_of_far_too_many_programs_is_stopped():
     result = rejected(lambda x: launched(x, torch.empty_like(x), 100_000), DOUBLE, "budget")
     assert "100,000 programs" in result.reasons[0].text
+
+
+def test_an_answer_that_is_right_but_runs_out_of_the_checks_time_is_not_called_right(monkeypatch):
+    import importlib
+
+    monkeypatch.setattr(importlib.import_module("tritonlab.exercises.check"), "SECONDS", 0.0)
+    result = rejected(lambda x: launched(x, torch.empty_like(x)), DOUBLE, "budget")
+    assert "only 1 of 7 cases had been run, all of them right" in result.reasons[0].text
+
+
+def test_an_interrupt_by_the_learner_gets_through():
+    def launcher(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check(launcher, DOUBLE)
 
 
 REFUSES = problem(

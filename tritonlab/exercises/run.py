@@ -125,12 +125,10 @@ def _traced(fn: Callable[..., Any], args: tuple[Any, ...], step: Any, around: An
             try:
                 with _deadline(seconds + 0.5):
                     found = trace(lambda: fn(*args), step=step, errors="keep")
-            except Endless as e:
-                found = Trace(error=e)
-            except BaseException as e:
-                if isinstance(e, KeyboardInterrupt) and not hasattr(e, "kernel"):
-                    raise
-                found = Trace(error=e)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as e:  # SystemExit and its like must not end the notebook
+                found = getattr(e, "trace", None) or Trace(error=e)
     return found, out.getvalue()
 
 
