@@ -220,7 +220,7 @@ const tl = (() => {
   const nameControls = (box) => {
     box.setAttribute("data-lm-suppress-shortcuts", "true");
     for (const label of box.querySelectorAll(".widget-label, .jupyter-widget-label")) {
-      const text = label.textContent.trim();
+      const text = label.textContent.replace(/\u200b/g, "").trim();
       const control = label.parentElement;
       if (!text || !control) continue;
       for (const part of control.querySelectorAll("[role=slider], .noUi-handle, select, input, [contenteditable]")) {
@@ -258,7 +258,7 @@ const tl = (() => {
       const busy = html("span", { class: "tl-busy-mark", "aria-hidden": "true" }, "running…");
       const main = html("div", { class: "tl-main" }, says, picture, notes);
       const stage = html("div", { class: "tl-stage" }, main, error); // an error lies over the last good picture: nothing moves
-      const root = html("section", { class: `tl-view tl-${name}`, "aria-label": name, "data-lm-suppress-shortcuts": "true" }, stage, controls, footer, printed, busy);
+      const root = html("div", { class: `tl-view tl-${name}`, role: "group", "aria-label": name, "data-lm-suppress-shortcuts": "true" }, stage, controls, footer, printed, busy);
       el.append(root);
       const tip = tooltip(root);
 
@@ -274,12 +274,6 @@ const tl = (() => {
           if (text === said) return;
           says.replaceChildren(...rich(text));
           said = text;
-          // A sentence that gets shorter while a control is dragged would move the control away.
-          const height = says.offsetHeight;
-          if (height > held) {
-            held = height;
-            says.style.minHeight = `${height}px`;
-          }
         },
         redraw() { if (!frame) frame = requestAnimationFrame(drawNow); },
       };
@@ -325,8 +319,18 @@ const tl = (() => {
         }
       };
       measure();
-      const watch = new ResizeObserver(measure);
+      // A sentence that gets shorter while a control is dragged would move the control away.
+      const keepHeight = () => {
+        if (says.clientHeight <= held) return;
+        held = says.clientHeight;
+        says.style.minHeight = `${held}px`;
+      };
+      const watch = new ResizeObserver((entries) => {
+        if (entries.some((e) => e.target === picture)) measure();
+        keepHeight();
+      });
       watch.observe(picture);
+      watch.observe(says);
       return () => {
         watch.disconnect();
         controlsWatch?.disconnect();

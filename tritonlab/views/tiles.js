@@ -83,7 +83,7 @@ export default tl.view({
       cache = new Map();
       held = 0;
       if (fresh || !chosenByHand) {
-        program = data.start;
+        program = data.start ?? (fresh ? 0 : program); // nothing stands out: what was looked at stays
         pass = 0;
       }
       if (fresh) {
@@ -258,7 +258,7 @@ export default tl.view({
 
     load(ui.data, true);
     // For tests: what is drawn at a point of the picture, and the choice.
-    ui.root.tlTiles = { get program() { return program; }, get lane() { return lane; }, get pass() { return pass; }, choose, get model() { return model; }, under };
+    ui.root.tlTiles = { get program() { return program; }, get lane() { return lane; }, get pass() { return pass; }, choose, get model() { return model; }, under, drawNow: () => draw(cachedWidth) };
     return { draw, update: (data) => load(data, false) };
   },
 });

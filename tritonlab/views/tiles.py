@@ -134,7 +134,8 @@ def _lines(launch: Launch) -> dict[str, str]:
     return dict(sorted(out.items()))
 
 
-def _start(launch: Launch, program: int | Program | None, outside: list[int]) -> int:
+def _start(launch: Launch, program: int | Program | None, outside: list[int]) -> int | None:
+    """The program to begin with; None when none of them stands out."""
     if program is not None:
         ids = program_at(program, launch.grid) if isinstance(program, int) else (*program, 0, 0)[:3]
         if isinstance(program, int) and not 0 <= program < max(launch.programs, 1) or any(not 0 <= p < max(n, 1) for p, n in zip(ids, launch.grid)):
@@ -147,7 +148,7 @@ def _start(launch: Launch, program: int | Program | None, outside: list[int]) ->
     for access in launch.accesses:
         if not np.all(access.mask):
             return linear(access.program, launch.grid)
-    return 0
+    return None
 
 
 def _picture(launch: Launch) -> str:
