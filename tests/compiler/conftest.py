@@ -33,6 +33,11 @@ def matmul_work(size=8192, k=None, **blocks):
     return lambda: matmul_kernel[grid](a, b, c, size, size, k, *a.stride(), *b.stride(), *c.stride(), **given)
 
 
+def row_sum_work():
+    x, out = torch.empty(8, 4096, device="meta"), torch.empty(8, device="meta")
+    return lambda: row_sum_kernel[(8,)](x, out, x.stride(0), 1, 4096, False, BLOCK_SIZE=4096)
+
+
 @pytest.fixture(scope="session")
 def add(own_cache):
     return lab.compile(add_work())
@@ -46,9 +51,7 @@ def odd_add(own_cache):
 @pytest.fixture(scope="session")
 def row_sum(own_cache):
     """The sum of squares of a row: written in one expression, and through a function of its own."""
-    x, out = torch.empty(8, 4096, device="meta"), torch.empty(8, device="meta")
-    work = lambda: row_sum_kernel[(8,)](x, out, x.stride(0), 1, 4096, False, BLOCK_SIZE=4096)  # noqa: E731
-    return variants(work, "sm_90", NAMED=[False, True])
+    return variants(row_sum_work(), "sm_90", NAMED=[False, True])
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,7 @@ def test_bytes_of_an_access(opcode, bytes_):
 
 
 def lines(*opcodes, kind=ptx_kind):
-    return [AsmLine(i, code, code, kind(code)) for i, code in enumerate(opcodes)]
+    return [AsmLine(i, code, code, kind(code), bytes=width(code)) for i, code in enumerate(opcodes)]
 
 
 def test_counting_ptx():

@@ -77,6 +77,7 @@ PTX = """.version 8.7
 	.loc	1 3 0
 	.loc	1 4 8                          // mine:4:8
 	// begin inline asm
+	.loc	1 5 8                          // mine:5:8
 	@!%p1 ld.global.v2.b16 { %rs1, %rs2 }, [ %rd1 + 0 ];
 	// end inline asm
 	.loc	2 9 1                          // standard.py:9:1 @[ standard.py:20:2 @[ mine:6:3 ] ]
@@ -124,10 +125,10 @@ SASS = """	.headerflags	@"EF_CUDA_SM90"
 k:
 .text.k:
 	//## File "/home/me/mine", line 4
-	//## File ".nv_debug_ptx_txt", line 12
+	//## File ".nv_debug_ptx_txt", line 13
         /*0000*/              @!P0 LDG.E.128 R12, desc[UR6][R6.64] ;
         /*0010*/                   MUFU.EX2 R5, R5 ;
-	//## File ".nv_debug_ptx_txt", line 15
+	//## File ".nv_debug_ptx_txt", line 16
         /*0020*/                   SHFL.BFLY PT, R2, R3, 0x10, 0x1f ;
 .L_x_0:
         /*0030*/                   BRA `(.L_x_0);
@@ -142,7 +143,7 @@ k:
 def test_sass_is_read_with_predicates_labels_and_no_padding():
     lines = read_sass(SASS, "k", read_ptx(PTX, {"mine"}))
     assert [(line.opcode, line.line, line.ptx) for line in lines] == [
-        ("LDG.E.128", 4, 12), ("MUFU.EX2", 4, 12), ("SHFL.BFLY", 6, 15), ("", None, None), ("BRA", 6, 15),
+        ("LDG.E.128", 4, 13), ("MUFU.EX2", 4, 13), ("SHFL.BFLY", 6, 16), ("", None, None), ("BRA", 6, 16),
     ]  # fmt: skip
     assert lines[3].text == ".L_x_0:"
 

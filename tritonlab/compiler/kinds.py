@@ -106,14 +106,15 @@ def width(opcode: str) -> int:
 
 def count(lines: Iterable[AsmLine]) -> Counts:
     """Count the instructions of PTX or SASS lines."""
+    lines = list(lines)
     codes = [(line.opcode, line.kind) for line in lines if line.opcode and line.opcode != "NOP"]
     kinds, opcodes = Counter(kind for _, kind in codes), Counter(code for code, _ in codes)
 
-    def of(kind: str, *firsts: str) -> int:
-        return sum(n for code, n in opcodes.items() if code.split(".")[0] in firsts) if firsts else kinds[kind]
+    def of(*firsts: str) -> int:
+        return sum(n for code, n in opcodes.items() if code.split(".")[0] in firsts)
 
     def widths(kind: str) -> dict[int, int]:
-        found = Counter(width(code) for code, k in codes if k == kind)
+        found = Counter(line.bytes for line in lines if line.kind == kind)
         return dict(sorted(found.items(), reverse=True))
 
     special = Counter(_special(code) for code, kind in codes if kind == "special function")
@@ -127,11 +128,11 @@ def count(lines: Iterable[AsmLine]) -> Counts:
         tma=kinds["TMA"],
         local=kinds["local memory"],
         atomics=kinds["atomic"],
-        mma=of("", "mma", "HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA"),
-        wgmma=sum(n for c, n in opcodes.items() if c.startswith("wgmma.mma_async") or c.split(".")[0] in ("HGMMA", "IGMMA", "QGMMA", "BGMMA")),
-        tcgen05=sum(n for c, n in opcodes.items() if c.startswith("tcgen05.mma") or re.match(r"UTC[HQIO]MMA", c)),
-        barriers=of("", "bar", "barrier", "BAR"),
-        shuffles=of("", "shfl", "redux", "SHFL", "REDUX", "CREDUX"),
+        mma=of("mma", "HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA"),
+        wgmma=of("HGMMA", "IGMMA", "QGMMA", "BGMMA") + sum(n for c, n in opcodes.items() if c.startswith("wgmma.mma_async")),
+        tcgen05=of("UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA") + sum(n for c, n in opcodes.items() if c.startswith("tcgen05.mma")),
+        barriers=of("bar", "barrier", "BAR"),
+        shuffles=of("shfl", "redux", "SHFL", "REDUX", "CREDUX"),
         special=dict(sorted(special.items())),
         divisions=kinds["division"],
         kinds={kind: kinds[kind] for kind in KINDS if kinds[kind]},

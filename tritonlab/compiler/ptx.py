@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from .kinds import ptx_kind
+from .kinds import ptx_kind, width
 from .record import AsmLine
 
 __all__ = ["Place", "read_ptx", "trimmed"]
@@ -42,11 +42,16 @@ def read_ptx(ptx: str, known: set[str]) -> tuple[AsmLine, ...]:
     chains: dict[tuple[str, str, str], list[Place]] = {}
     place: Place | None = None
     made: list[AsmLine] = []
-    depth, pending = 0, ""
+    depth, pending, inline = 0, "", False
     for number, text in enumerate(trimmed(ptx).splitlines(), 1):
         code, _, comment = text.partition("//")
         code = code.strip()
+        if comment.strip().endswith(" inline asm"):
+            inline = comment.strip().startswith("begin")
         loc = _LOC.match(code)
+        if loc and inline:  # LLVM numbers the lines of inline assembly from its source line on (Triton 3.8)
+            made.append(AsmLine(number, text))
+            continue
         if loc:
             place = _place(_chain(loc, comment, table, chains), known)
             made.append(AsmLine(number, text))
@@ -54,7 +59,8 @@ def read_ptx(ptx: str, known: set[str]) -> tuple[AsmLine, ...]:
         line = AsmLine(number, text, function=place[0] if place else "", line=place[1] if place else None)
         opcode, depth, pending = _opcode(code, depth, pending)
         if opcode:
-            line = replace(line, opcode=opcode, kind=ptx_kind(opcode))
+            kind = ptx_kind(opcode)
+            line = replace(line, opcode=opcode, kind=kind, bytes=width(opcode) if kind in ("global load", "global store") else 0)
         elif depth == 0:
             place = None if code == "}" else place
             line = AsmLine(number, text)

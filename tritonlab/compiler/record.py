@@ -30,7 +30,8 @@ class AsmLine:
     """One line of PTX or SASS.
 
     ``number`` counts the lines of ``Compiled.asm["ptx"]`` or ``["sass"]`` from 1. ``opcode`` is the instruction with its
-    modifiers ("" for labels and directives) and ``kind`` what it does ("global load", "tensor core", ...).
+    modifiers ("" for labels and directives) and ``kind`` what it does ("global load", "tensor core", ...); ``bytes`` is what
+    a load from or store to global memory moves for each thread.
     ``function`` and ``line`` say from which line of the learner's source it came ("" and None: from none); what a library
     function such as tl.sum made belongs to the line that called it. ``ptx``, for SASS, is the PTX line behind it.
     """
@@ -42,6 +43,7 @@ class AsmLine:
     function: str = ""
     line: int | None = None
     ptx: int | None = None
+    bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import types
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -109,7 +110,9 @@ def request(launch: Captured, target: str, override: dict[str, Any] | None = Non
     arguments = {name: _plain(value) for name, value in launch.arguments.items()}
     bound, specialization, _ = binder(**arguments, **options)
     try:
-        parsed, signature, constants, attributes = jit._pack_args(backend, dict(options), bound, specialization, options)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION")  # Triton 3.9 tells of a default of 3.10
+            parsed, signature, constants, attributes = jit._pack_args(backend, dict(options), bound, specialization, options)
     except (ValueError, AssertionError, KeyError) as e:
         raise LaunchError(f"{jit.fn.__name__} cannot be launched on {target}: {str(e).strip(chr(39) + chr(34))}") from None
     refresh(jit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .kinds import sass_kind
+from .kinds import sass_kind, width
 from .record import AsmLine
 
 __all__ = ["read_sass", "resources"]
@@ -44,11 +44,12 @@ def read_sass(dump: str, kernel: str, ptx: tuple[AsmLine, ...]) -> tuple[AsmLine
         if code:
             instruction = code[1].strip()
             opcode = re.sub(r"^@!?U?P\w+\s+", "", instruction).split(" ")[0].rstrip(";")
+            kind = sass_kind(opcode)
             source = by_number.get(behind) if behind is not None else None
             made.append(
                 AsmLine(
-                    len(made) + 1, f"    {instruction}", opcode, sass_kind(opcode), source.function if source else "",
-                    source.line if source else None, behind,
+                    len(made) + 1, f"    {instruction}", opcode, kind, source.function if source else "",
+                    source.line if source else None, behind, width(opcode) if kind in ("global load", "global store") else 0,
                 )
             )  # fmt: skip
         elif (label := _LABEL.match(text)) and not label[1].startswith(".text") and label[1] != kernel:

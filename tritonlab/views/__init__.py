@@ -20,6 +20,8 @@ _WHERE = {
     "roofline": "roofline",
     "check": "check",
     "fill": "fill",
+    "resources": "resources",
+    "assembly": "assembly",
 }
 
 __all__ = sorted(_WHERE)
