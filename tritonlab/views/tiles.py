@@ -160,10 +160,11 @@ def _picture(launch: Launch) -> str:
     if any(sum(n > 1 for n in np.shape(a.offsets)) == 2 for a in seen):
         return "matrix"
     for access in seen:
-        rows = max(launch.arg(access.arg).strides)
-        touched = access.touched
-        if rows and touched.size and int(touched.min()) // rows != int(touched.max()) // rows:
-            return "memory"
+        arg = launch.arg(access.arg)
+        big, small = sorted((0, 1), key=lambda axis: -arg.strides[axis])
+        outer, inner = np.divmod(access.touched, max(arg.strides[big], 1))
+        if outer.size and np.ptp(outer) and np.ptp(inner // max(arg.strides[small], 1)):
+            return "memory"  # a flat block that runs over the end of a row
     return "matrix"
 
 

@@ -144,13 +144,12 @@ Object.assign(tl, (() => {
       edges += scale.rect(box.r0, box.r1, box.c0, box.c1);
       const seen = scale.clip(box);
       const text = one === null ? "" : model.name(one);
-      if (text && seen.w > text.length * 6.2 + 2 && seen.h >= 11) names.push(tl.label(seen.x + seen.w / 2, seen.y + seen.h / 2 + 4, text, { "font-size": 10.5 }));
+      if (text && seen.w > text.length * 6.2 + 2 && seen.h >= 11) names.push(tl.label(seen.x + seen.w / 2, seen.y + seen.h / 2 + 4, text, { "font-size": 10.5, class: "tl-halo" }));
     }
     for (const touch of loose) eachLane(touch, (r, c, lane, state) => { if (state === "on") add(paints.program(touch.program), r, r, c, c); });
     for (const [fill, d] of paths) g.append(tl.svg("path", { d, fill, opacity: 0.42 }));
     if (owners.size && !small) g.append(tl.svg("path", { d: edges, fill: "none", stroke: "var(--tl-bg)", "stroke-width": 1 }));
-    g.append(...names);
-    return g;
+    return { tiles: g, names: tl.svg("g", {}, ...names) };
   };
 
   const scaleOf = (view, left, top, cw, ch) => {
@@ -175,7 +174,7 @@ Object.assign(tl, (() => {
     g.append(tl.svg("rect", { x: x(view[2]), y: y(view[0]), width: scale.right - x(view[2]), height: scale.bottom - y(view[0]), fill: paints.past, stroke: "var(--tl-line)", "stroke-dasharray": "3 3" }));
     const inner = scale.rect(0, R - 1, 0, C - 1);
     g.append(tl.svg("path", { d: inner, fill: "var(--tl-bg)" }), tl.svg("path", { d: inner, fill: "var(--tl-cell)" }));
-    g.append(base);
+    g.append(base.tiles);
     const grid = (stroke, opacity) => {
       if (cw < 5 || ch < 5) return;
       let d = "";
@@ -202,6 +201,7 @@ Object.assign(tl, (() => {
       g.append(own);
     }
     grid("var(--tl-bg)", 0.65);
+    g.append(base.names);
     g.append(tl.svg("path", { d: inner, fill: "none", stroke: "var(--tl-ink)", "stroke-width": 1.4 }));
     for (const touch of touches) {
       const box = matrixBox(touch);

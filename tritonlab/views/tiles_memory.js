@@ -104,28 +104,38 @@ Object.assign(tl, (() => {
       const x = (o) => gutter + ((Math.max(lo, Math.min(hi, o)) - lo) / (hi - lo)) * (width - gutter);
       const own = tl.svg("g", { transform: `translate(0 ${y})` }, cache.get(key));
       own.append(tl.label(gutter - 8, 13, "tiles", { "text-anchor": "end", class: "tl-quiet", "font-size": 11 }));
-      let d = "", masked = "", bad = "";
+      let d = "", masked = "", bad = "", thin = false;
       for (const touch of model.of(program)) {
         if (touch.arg !== arg) continue;
         for (const s of tl.touchSegments(touch)) {
           const [a, b] = tl.segmentEnds(s);
           if (b < lo || a >= hi) continue;
           if (s.state === "masked" && b < arg.extent && a >= 0) continue;
-          const mark = `M${x(a).toFixed(2)} 0h${Math.max(2, x(b + 1) - x(a)).toFixed(2)}v${TILES}h${(-Math.max(2, x(b + 1) - x(a))).toFixed(2)}z`;
-          if (s.state === "on") d += mark;
-          else if (s.state === "masked") masked += mark;
+          const pieces = Math.abs(s.step) > 1 && s.count > 1 ? Array.from({ length: s.count }, (_, i) => s.offset + i * s.step) : [a];
+          const wide = pieces.length > 1 ? 1 : b + 1 - a;
+          let mark = "", drawn = -1;
+          for (const o of pieces) {
+            const at = x(o), w = Math.max(pieces.length > 1 ? 1 : 2, x(o + wide) - at);
+            if (o < lo || o >= hi || Math.abs(at - drawn) < 0.7) continue; // no two marks in one pixel
+            drawn = at;
+            mark += `M${at.toFixed(2)} 0h${w.toFixed(2)}v${TILES}h${(-w).toFixed(2)}z`;
+          }
+          if (s.state === "on") {
+            d += mark;
+            thin = thin || pieces.length > 1;
+          } else if (s.state === "masked") masked += mark;
           else bad += mark;
         }
       }
       if (masked) own.append(tl.svg("path", { d: masked, fill: paints.masked, stroke: "var(--tl-line-2)" }));
       if (bad) own.append(tl.svg("path", { d: bad, fill: paints.error, stroke: "var(--tl-error)", "stroke-width": 1.5 }));
-      if (d) own.append(tl.svg("path", { d, fill: paints.program(program), stroke: "var(--tl-ink)", "stroke-width": 1.2, class: "tl-chosen" }));
+      if (d) own.append(tl.svg("path", { d, fill: paints.program(program), stroke: thin ? "none" : "var(--tl-ink)", "stroke-width": 1.2, class: "tl-chosen" }));
       const here = rows.flatMap((r) => r.segments).filter((s) => s.state === "on").map((s) => tl.segmentEnds(s)).filter(([a]) => a >= lo && a < hi);
       if (here.length) {
         const a = Math.min(...here.map((e) => e[0])), b = Math.max(...here.map((e) => e[1])) + 1;
         const name = model.name(program), mid = Math.min(width - 3, (x(a) + x(b)) / 2);
         if (x(b) - x(a) < 12) own.append(tl.svg("path", { d: `M${mid.toFixed(1)} -1l-4 -6h8z`, fill: "var(--tl-ink)" }));
-        if (x(b) - x(a) >= name.length * 6.4 + 5) own.append(tl.label((x(a) + x(b)) / 2, 13, name, { ...tl.onProgram(program), "font-weight": 600 }));
+        if (!thin && x(b) - x(a) >= name.length * 6.4 + 5) own.append(tl.label((x(a) + x(b)) / 2, 13, name, { ...tl.onProgram(program), "font-weight": 600 }));
       }
       own.append(tl.svg("path", { d: `M${x(window[0]).toFixed(1)} ${TILES}L${gutter} ${TILES + ZOOM}H${width}L${x(window[1]).toFixed(1)} ${TILES}z`, fill: "var(--tl-bg-2)", stroke: "var(--tl-line)", "stroke-width": 1 }));
       g.append(own);

@@ -20,18 +20,17 @@ Object.assign(tl, (() => {
     return `\`${arg.name}[${range(counts.low, counts.high)}]\`${every}${gaps}`;
   };
 
-  const laneWords = (touch) => {
+  const laneWords = (touch, past) => {
     const c = tl.touchCounts(touch);
     const parts = [];
     if (c.lanes === 1) return c.bad ? "out of range" : c.masked ? "masked" : "one element";
     parts.push(c.masked + c.bad === 0 ? `all ${tl.count(c.lanes, "lane")} on` : `${tl.count(c.on, "lane")} on`);
-    if (c.masked) {
-      const past = tl.touchSegments(touch).filter((s) => s.state === "masked").every((s) => Math.min(...tl.segmentEnds(s)) >= touch.arg.extent);
-      parts.push(`${tl.group(c.masked)} masked${past ? " past the end" : ""}`);
-    }
+    if (c.masked) parts.push(`${tl.group(c.masked)} masked${past && maskedPastEnd(touch) ? " past the end" : ""}`);
     if (c.bad) parts.push(`${tl.group(c.bad)} out of range`);
     return parts.join(", ");
   };
+  const maskedPastEnd = (touch) =>
+    tl.touchSegments(touch).filter((s) => s.state === "masked").every((s) => Math.min(...tl.segmentEnds(s)) >= touch.arg.extent);
 
   const tileSentence = (model, program, pass) => {
     const who = `Program ${model.name(program)} of ${tl.group(model.programs)}`;
@@ -40,11 +39,13 @@ Object.assign(tl, (() => {
     if (!touches.length) return `${who} loads and stores nothing.`;
     const passes = model.passes(program);
     const where = passes > 1 ? ` (pass ${pass + 1} of ${passes})` : "";
-    const tails = new Set(touches.map(laneWords));
+    const counts = new Set(touches.map((t) => laneWords(t, false)));
+    const past = counts.size > 1 || touches.every(maskedPastEnd);
+    const tails = new Set(touches.map((t) => laneWords(t, past)));
     const grouped = [];
     for (const touch of touches) {
       const verb = verbOf(touch.site.kind);
-      const tail = tails.size === 1 ? "" : ` (${laneWords(touch)})`;
+      const tail = tails.size === 1 ? "" : ` (${laneWords(touch, past)})`;
       const last = grouped[grouped.length - 1];
       const text = placeOf(touch) + tail;
       if (last && last.verb === verb) {
