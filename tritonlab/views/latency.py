@@ -71,15 +71,16 @@ lab.views.live(add, lab.views.tiles, N=(900, 1024), BLOCK=[64, 128])
 
 
 def explore(tab: Any, view: View, moves: int = 60) -> list[float]:
-    """Drag the view's first slider over its range; milliseconds of each move that changed the picture."""
+    """Drag the view's first slider over its range, there and back twice; milliseconds of each move that changed the picture."""
     fill(tab, view.page())
     box = tab.locator(".tl-controls input[type=range]").first.bounding_box()
     y, left, right = box["y"] + box["height"] / 2, box["x"] + 8, box["x"] + box["width"] - 8
     tab.mouse.move(left, y)
     tab.mouse.down()
     tab.evaluate(WATCH, [".tl-picture, .tl-says", ["input"]])
-    for i in range(moves):
-        tab.mouse.move(left + (right - left) * (i + 1) / moves, y)
+    for i in range(4 * moves):
+        there = (i % (2 * moves)) / moves
+        tab.mouse.move(left + (right - left) * min(there, 2 - there), y)
         tab.wait_for_timeout(5)
     tab.wait_for_timeout(200)
     tab.mouse.up()
@@ -127,7 +128,7 @@ def summary(name: str, times: list[float], target: float) -> tuple[str, bool]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the latencies; 1 if a median misses its target, 2 without Chromium."""
     parser = argparse.ArgumentParser(prog="python -m tritonlab latency", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--moves", type=int, default=60, help="moves of a slider (default 60)")
+    parser.add_argument("--moves", type=int, default=60, help="moves of the mouse over a slider, one way (default 60)")
     parser.add_argument("--no-live", action="store_true", help="leave out live, which starts a JupyterLab")
     given = parser.parse_args(argv)
 

@@ -3,7 +3,7 @@ export default tl.view({
   name: "tiles",
   mount(ui) {
     let model, program, lane, hovered, pass, chosenByHand = false, kind;
-    let svg = null, paints = null, parts = [], cache = new Map(), cachedWidth = 0, held = 0;
+    let svg = null, baseLayer = null, paints = null, parts = [], cache = new Map(), cachedWidth = 0, held = 0;
     let sliders = [], laneSlider = null, passSlider = null;
     const readout = tl.html("p", { class: "tl-note tl-readout", "aria-live": "polite" });
 
@@ -117,6 +117,8 @@ export default tl.view({
       if (cachedWidth !== width || !svg) {
         svg = tl.canvas(width, 10, "");
         paints = tl.paints(svg);
+        baseLayer = tl.svg("g");
+        svg.append(baseLayer);
         ui.picture.replaceChildren(svg);
         cache = new Map();
         cachedWidth = width;
@@ -127,10 +129,12 @@ export default tl.view({
       const shownLane = hovered && hovered.lane !== undefined ? hovered.lane : lane;
       const common = { model, program, touches, lane: shownLane, width, paints, cache };
       parts = [];
+      const bases = [];
       let y = 2;
       const place = (made, x) => {
         made.el.setAttribute("transform", `translate(${x} ${y})`);
         body.append(made.el);
+        for (const base of made.bases) bases.push({ el: base.el, at: `translate(${x + base.x} ${y + base.y})` });
         parts.push({ made, x, y });
       };
       const asMatrix = model.args.filter((a) => kind === "matrix" && tl.isMatrix(a));
@@ -156,6 +160,8 @@ export default tl.view({
       const height = held = Math.max(30, y - 8, held); // the controls below shall not move from program to program
       svg.setAttribute("height", height);
       svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      if (bases.length !== baseLayer.childNodes.length || bases.some((b, i) => baseLayer.childNodes[i] !== b.el)) baseLayer.replaceChildren(...bases.map((b) => b.el));
+      for (const { el, at } of bases) if (el.getAttribute("transform") !== at) el.setAttribute("transform", at);
       svg.querySelector(":scope > .tl-body")?.remove();
       svg.append(body);
       const sentence = model.programs ? tl.tileSentence(model, program, pass) : "The grid is empty: no program ran.";

@@ -3,7 +3,7 @@
 // though in memory they would be the next row's first elements.
 //
 //   tl.isMatrix(arg)      tl.matrixBox(touch) -> { r0, r1, c0, c1, full } of the lanes that are on, or null
-//   tl.matrixPicture({ model, arg, program, touches, lane, width, paints, cache, most }) -> { el, width, height, hit(x, y) }
+//   tl.matrixPicture({ model, arg, program, touches, lane, width, paints, cache, most }) -> { el, width, height, bases, hit(x, y) }
 Object.assign(tl, (() => {
   const TITLE = 36, LEFT = 34, TOP = 15;
 
@@ -167,21 +167,41 @@ Object.assign(tl, (() => {
     return { view, x, y, cw, ch, rect, clip, right: x(view[3]), bottom: y(view[1]) };
   };
 
-  const panel = ({ model, arg, touches, program, lane, scale, paints, base, rulers }) => {
+  const gridLines = (scale, r0, r1, c0, c1) => {
+    const { x, y, cw, ch, view } = scale;
+    if (cw < 5 || ch < 5) return null;
+    const [a, b, d, e] = [Math.max(r0, view[0]), Math.min(r1, view[1]), Math.max(c0, view[2]), Math.min(c1, view[3])];
+    let path = "";
+    for (let c = d + 1; c < e; c++) path += `M${x(c).toFixed(2)} ${y(a)}V${y(b)}`;
+    for (let r = a + 1; r < b; r++) path += `M${x(d)} ${y(r).toFixed(2)}H${x(e)}`;
+    return tl.svg("path", { d: path, stroke: "var(--tl-bg)", opacity: 0.65, "stroke-width": 1, fill: "none" });
+  };
+
+  // What is the same for every program: the matrix, what lies around it, all tiles and rulers.
+  const backdrop = (model, arg, scale, paints, touches = arg.touches) => {
     const g = tl.svg("g");
     const [R, C] = arg.shape;
     const { view, x, y, cw, ch } = scale;
     g.append(tl.svg("rect", { x: x(view[2]), y: y(view[0]), width: scale.right - x(view[2]), height: scale.bottom - y(view[0]), fill: paints.past, stroke: "var(--tl-line)", "stroke-dasharray": "3 3" }));
     const inner = scale.rect(0, R - 1, 0, C - 1);
-    g.append(tl.svg("path", { d: inner, fill: "var(--tl-bg)" }), tl.svg("path", { d: inner, fill: "var(--tl-cell)" }));
-    g.append(base.tiles);
-    const grid = (stroke, opacity) => {
-      if (cw < 5 || ch < 5) return;
-      let d = "";
-      for (let c = view[2] + 1; c < view[3]; c++) d += `M${x(c).toFixed(2)} ${y(view[0])}V${scale.bottom}`;
-      for (let r = view[0] + 1; r < view[1]; r++) d += `M${x(view[2])} ${y(r).toFixed(2)}H${scale.right}`;
-      g.append(tl.svg("path", { d, stroke, opacity, "stroke-width": 1, fill: "none" }));
-    };
+    const { tiles, names } = tilesBase(model, { ...arg, touches }, scale, paints);
+    g.append(tl.svg("path", { d: inner, fill: "var(--tl-bg)" }), tl.svg("path", { d: inner, fill: "var(--tl-cell)" }), tiles);
+    const lines = gridLines(scale, ...view);
+    if (lines) g.append(lines);
+    g.append(names, tl.svg("path", { d: inner, fill: "none", stroke: "var(--tl-ink)", "stroke-width": 1.4 }));
+    for (const c of tl.ticks(Math.max(0, view[2]), Math.min(C, view[3]), (scale.right - x(view[2])) / 42)) {
+      g.append(tl.label(x(c) + Math.min(cw, 12) / 2, y(view[0]) - 4, tl.group(c), { class: "tl-quiet", "font-size": 10 }));
+    }
+    for (const r of tl.ticks(Math.max(0, view[0]), Math.min(R, view[1]), (scale.bottom - y(view[0])) / 26)) {
+      g.append(tl.label(x(view[2]) - 5, y(r) + Math.min(ch, 12) / 2 + 4, tl.group(r), { class: "tl-quiet", "font-size": 10, "text-anchor": "end" }));
+    }
+    return g;
+  };
+
+  // The chosen program's lanes.
+  const panel = ({ model, touches, program, lane, scale, paints }) => {
+    const g = tl.svg("g");
+    const { x, y, cw, ch } = scale;
     for (const touch of touches) {
       const d = { on: "", masked: "", bad: "" };
       let run = null;
@@ -198,11 +218,11 @@ Object.assign(tl, (() => {
       if (d.masked) own.append(tl.svg("path", { d: d.masked, fill: paints.masked, "data-state": "masked" }));
       if (d.on) own.append(tl.svg("path", { d: d.on, fill: paints.program(program), "data-state": "on" }));
       if (d.bad) own.append(tl.svg("path", { d: d.bad, fill: paints.error, stroke: "var(--tl-error)", "stroke-width": 1.5, "data-state": "bad" }));
+      const on = matrixBox(touch);
+      const lines = on && gridLines(scale, on.r0, on.r1 + 1, on.c0, on.c1 + 1);
+      if (lines) own.append(lines);
       g.append(own);
     }
-    grid("var(--tl-bg)", 0.65);
-    g.append(base.names);
-    g.append(tl.svg("path", { d: inner, fill: "none", stroke: "var(--tl-ink)", "stroke-width": 1.4 }));
     for (const touch of touches) {
       const box = matrixBox(touch);
       if (box && box.full) {
@@ -218,13 +238,6 @@ Object.assign(tl, (() => {
           if (n === lane) g.append(tl.svg("rect", { x: x(c) + cw / 2 - Math.max(cw, 5) / 2, y: y(r) + ch / 2 - Math.max(ch, 5) / 2, width: Math.max(cw, 5), height: Math.max(ch, 5), rx: 1.5, fill: "none", stroke: "var(--tl-ink)", "stroke-width": 2 }));
         });
       }
-    }
-    if (rulers) {
-      const mark = (v, horizontal) => g.append(horizontal
-        ? tl.label(x(v) + Math.min(cw, 12) / 2, y(view[0]) - 4, tl.group(v), { class: "tl-quiet", "font-size": 10 })
-        : tl.label(x(view[2]) - 5, y(v) + Math.min(ch, 12) / 2 + 4, tl.group(v), { class: "tl-quiet", "font-size": 10, "text-anchor": "end" }));
-      for (const c of tl.ticks(Math.max(0, view[2]), Math.min(C, view[3]), (scale.right - x(view[2])) / 42)) mark(c, true);
-      for (const r of tl.ticks(Math.max(0, view[0]), Math.min(R, view[1]), (scale.bottom - y(view[0])) / 26)) mark(r, false);
     }
     return g;
   };
@@ -250,8 +263,8 @@ Object.assign(tl, (() => {
     const [cw, ch] = fit(view, room, most, true);
     const scale = scaleOf(view, LEFT, TITLE + TOP, cw, ch);
     const key = `${arg.name} ${width} matrix`;
-    if (!cache.has(key)) cache.set(key, tilesBase(model, arg, scale, paints));
-    g.append(panel({ model, arg, touches: mine, program, lane, scale, paints, base: cache.get(key), rulers: true }));
+    if (!cache.has(key)) cache.set(key, backdrop(model, arg, scale, paints));
+    g.append(panel({ model, touches: mine, program, lane, scale, paints }));
     let height = scale.bottom + 6;
     const scales = [scale];
     const boxes = mine.map((t) => ({ t, m: logical(t) })).filter(({ t, m }) => m && straight(t));
@@ -268,10 +281,9 @@ Object.assign(tl, (() => {
       const [zw, zh] = fit(around, room, Math.min(most, 220), true);
       if (zw > cw * 1.2 || zh > ch * 1.2) {
         const near = scaleOf(around, LEFT, height + TOP + 10, zw, zh);
-        const shade = tl.svg("path", { d: `M${scale.x(around[2]).toFixed(1)} ${scale.y(around[1]).toFixed(1)}L${LEFT} ${near.y(around[0])}H${near.right}L${scale.x(around[3]).toFixed(1)} ${scale.y(around[1]).toFixed(1)}z`, fill: "var(--tl-bg-2)", opacity: 0.7, stroke: "var(--tl-line)" });
+        const shade = tl.svg("path", { d: `M${scale.x(around[2]).toFixed(1)} ${scale.bottom}L${LEFT} ${near.y(around[0])}H${near.right}L${scale.x(around[3]).toFixed(1)} ${scale.bottom}z`, fill: "var(--tl-bg-2)", opacity: 0.7, stroke: "var(--tl-line)" });
         g.insertBefore(shade, g.firstChild);
-        const zoomed = tilesNear(model, arg, near, paints);
-        g.append(panel({ model, arg, touches: mine, program, lane, scale: near, paints, base: zoomed, rulers: true }));
+        g.append(backdrop(model, arg, near, paints, touchesNear(arg, near)), panel({ model, touches: mine, program, lane, scale: near, paints }));
         scales.push(near);
         height = near.bottom + 6;
       }
@@ -291,16 +303,12 @@ Object.assign(tl, (() => {
       }
       return null;
     };
-    return { el: g, width, height, hit };
+    return { el: g, width, height, hit, bases: [{ el: cache.get(key), x: 0, y: 0 }] };
   };
-  // The tiles around the chosen one, drawn anew at the larger scale.
-  const tilesNear = (model, arg, scale, paints) => {
-    const near = arg.touches.filter((t) => {
-      const box = matrixBox(t);
-      return box && box.full && box.r1 >= scale.view[0] && box.r0 < scale.view[1] && box.c1 >= scale.view[2] && box.c0 < scale.view[3];
-    });
-    return tilesBase(model, { ...arg, touches: near }, scale, paints);
-  };
+  const touchesNear = (arg, scale) => arg.touches.filter((t) => {
+    const box = matrixBox(t);
+    return box && box.full && box.r1 >= scale.view[0] && box.r0 < scale.view[1] && box.c1 >= scale.view[2] && box.c0 < scale.view[3];
+  });
 
   return { isMatrix, matrixBox, matrixPicture };
 })());

@@ -1,7 +1,8 @@
 // The memory picture of one argument: the whole tensor with every program's tile, and, where that is too small to show
 // single lanes, the surroundings of the chosen program's lanes below it.
 //
-//   tl.memoryPicture({ model, arg, program, touches, lane, width, paints, cache }) -> { el, height, hit(x, y) }
+//   tl.memoryPicture({ model, arg, program, touches, lane, width, paints, cache }) -> { el, height, bases, hit(x, y) }
+//       bases: [{ el, x, y }] what stays the same from program to program, to lie below el at that place;
 //       hit -> what tl.strip's hit gives, with touch; or { offset, tile: true } on the tiles of the whole tensor
 Object.assign(tl, (() => {
   const TITLE = 20, TILES = 18, ZOOM = 12, LEAST = 5;
@@ -95,14 +96,15 @@ Object.assign(tl, (() => {
     const gutter = width >= 600 ? 84 : 58;
     const [lo, hi] = reachOf(arg);
     const whole = arg.extent === 0 || (width - gutter) / (hi - lo) >= 6;
-    let tilesAt = null;
+    let tilesAt = null, base = null;
     let window = [lo, hi];
     if (!whole) {
       window = tl.windowOf(arg, rows, Math.floor((width - gutter) / 16));
       const key = `${arg.name} ${width}`;
       if (!cache.has(key)) cache.set(key, tilesBase(model, arg, lo, hi, gutter, width, paints));
       const x = (o) => gutter + ((Math.max(lo, Math.min(hi, o)) - lo) / (hi - lo)) * (width - gutter);
-      const own = tl.svg("g", { transform: `translate(0 ${y})` }, cache.get(key));
+      base = { el: cache.get(key), x: 0, y };
+      const own = tl.svg("g", { transform: `translate(0 ${y})` });
       own.append(tl.label(gutter - 8, 13, "tiles", { "text-anchor": "end", class: "tl-quiet", "font-size": 11 }));
       let d = "", masked = "", bad = "", thin = false;
       for (const touch of model.of(program)) {
@@ -155,7 +157,7 @@ Object.assign(tl, (() => {
       if (found && found.row !== undefined) found.touch = rows[found.row].touch;
       return found;
     };
-    return { el: g, height, hit };
+    return { el: g, height, hit, bases: base ? [base] : [] };
   };
 
   return { memoryPicture };
