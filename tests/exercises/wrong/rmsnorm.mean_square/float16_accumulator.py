@@ -1,0 +1,24 @@
+"""The squares are added up in float16."""
+# rejected with: precision
+# which says: added up in float16
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def mean_square_kernel(x_ptr, out_ptr, stride_xm, n_cols, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0)
+    offs_n = tl.arange(0, BLOCK_N)
+    mask = offs_n < n_cols
+    x = tl.load(x_ptr + row * stride_xm + offs_n, mask=mask, other=0.0).to(tl.float32)
+    acc = tl.zeros((BLOCK_N,), tl.float16)
+    acc += (x * x).to(tl.float16)
+    tl.store(out_ptr + row, tl.sum(acc, axis=0).to(tl.float32) / n_cols)
+
+
+def mean_square(x):
+    n_rows, n_cols = x.shape
+    out = torch.empty(n_rows, dtype=torch.float32, device=x.device)
+    mean_square_kernel[(n_rows,)](x, out, x.stride(0), n_cols, BLOCK_N=triton.next_power_of_2(n_cols))
+    return out

@@ -1,0 +1,22 @@
+"""The row is loaded without a mask."""
+# rejected with: out_of_bounds
+# which says: mask
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def mean_square_kernel(x_ptr, out_ptr, stride_xm, n_cols, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0)
+    offs_n = tl.arange(0, BLOCK_N)
+    mask = offs_n < n_cols
+    x = tl.load(x_ptr + row * stride_xm + offs_n).to(tl.float32)
+    tl.store(out_ptr + row, tl.sum(x * x, axis=0) / n_cols)
+
+
+def mean_square(x):
+    n_rows, n_cols = x.shape
+    out = torch.empty(n_rows, dtype=torch.float32, device=x.device)
+    mean_square_kernel[(n_rows,)](x, out, x.stride(0), n_cols, BLOCK_N=triton.next_power_of_2(n_cols))
+    return out
