@@ -78,7 +78,10 @@ def test_the_other_code_keeps_the_chosen_line(tab):
 
 def test_a_filter_lists_one_kind_and_counts_it(tab):
     tab.get_by_label("show").select_option("global load")
-    assert tab.locator(".tl-listing code").all_inner_texts() == ["@!P0 LDG.E.128 R8, desc[UR4][R4.64]", "@!P0 LDG.E.128 R12, desc[UR4][R6.64]"]
+    assert tab.locator(".tl-listing code").all_inner_texts() == [
+        "@!P0 LDG.E.128 R8, desc[UR4][R4.64]",
+        "@!P0 LDG.E.128 R12, desc[UR4][R6.64]",
+    ]
     counts = {row.split("\t")[0].strip(): None for row in tab.locator(".tl-source .tl-some").all_inner_texts()}
     assert len(counts) == 2 and tab.locator(".tl-source .tl-made:not(:empty)").all_inner_texts() == ["1", "1"]
     tab.get_by_label("PTX").check()

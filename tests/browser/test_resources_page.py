@@ -20,7 +20,10 @@ def cell(tab, row, column):
 
 def test_one_kernel_fills_an_sm(show):
     tab = show(resources(s.matmul()))
-    assert says(tab) == "matmul_kernel for sm_90: 115 registers a thread and 96 KiB of shared memory: 2 programs per SM, limited by registers and shared memory."
+    assert (
+        says(tab)
+        == "matmul_kernel for sm_90: 115 registers a thread and 96 KiB of shared memory: 2 programs per SM, limited by registers and shared memory."
+    )
     assert tab.locator(".tl-warp").count() == 64 and tab.locator(".tl-warp.tl-on").count() == 16
     assert len({r.get_attribute("fill") for r in tab.locator(".tl-warp.tl-on").all()}) == 2
     assert tab.get_by_role("img", name="An SM with room for 64 warps: 2 programs of 8 warps fill 16.").count() == 1
@@ -42,7 +45,10 @@ def test_what_does_not_fit_is_crossed_and_explained(show):
     wrong = cell(tab, 3, 5)
     assert wrong.inner_text().replace("\u00a0", " ").split() == ["✕", "256", "KiB"]
     wrong.click()
-    assert says(tab) == "256×256×64, 8 warps, 4 stages: does not fit: needs 256 KiB of shared memory, and a program on sm_90 gets at most 227 KiB."
+    assert (
+        says(tab)
+        == "256×256×64, 8 warps, 4 stages: does not fit: needs 256 KiB of shared memory, and a program on sm_90 gets at most 227 KiB."
+    )
     assert tab.locator(".tl-sm").count() == 0
     cell(tab, 0, 5).click()
     assert says(tab) == "64×64×32, 8 warps, 4 stages: does not compile: the compiler had not finished in time."

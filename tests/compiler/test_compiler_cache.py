@@ -17,7 +17,10 @@ def test_an_answer_comes_back():
     assert [p.name for p in cache.folder().iterdir()] == ["a.tlc"], "no half-written file is left"
 
 
-@pytest.mark.parametrize("damage", [lambda raw: raw[: len(raw) // 2], lambda raw: raw[:-1] + bytes([raw[-1] ^ 1]), lambda raw: b"", lambda raw: b"x" * 40])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda raw: raw[: len(raw) // 2], lambda raw: raw[:-1] + bytes([raw[-1] ^ 1]), lambda raw: b"", lambda raw: b"x" * 40],
+)
 def test_a_damaged_file_is_as_good_as_none(damage):
     cache.put("a", {"shared": 3})
     path = cache.folder() / "a.tlc"

@@ -15,7 +15,10 @@ from tritonlab.errors import LaunchError
 
 
 def test_repr_says_what_the_compiler_made(add):
-    assert repr(add) == f"<Compiled add_kernel sm_90: {add.registers} registers, 0 spilled, 0 B shared, {add.instructions} instructions>"
+    assert (
+        repr(add)
+        == f"<Compiled add_kernel sm_90: {add.registers} registers, 0 spilled, 0 B shared, {add.instructions} instructions>"
+    )
     assert repr(add.ptx).startswith(f"<Counts {add.ptx.total} instructions: 4 global load, 2 global store, ")
 
 
@@ -28,8 +31,15 @@ def test_it_carries_what_it_was_made_from(add):
         "num_warps=4, num_stages=3, num_ctas=1, maxnreg=None)"
     )
     assert set(add.asm) == {"ttir", "ttgir", "llir", "ptx", "sass"} and all(add.asm.values())
-    assert "tt.load" in add.asm["ttir"] and "#blocked" in add.asm["ttgir"] and "ld.global.v4" in add.asm["ptx"] and "LDG.E.128" in add.asm["sass"]
-    assert [f.name for f in add.functions] == ["add_kernel"] and add.functions[0].source.startswith("@triton.jit\ndef add_kernel(")
+    assert (
+        "tt.load" in add.asm["ttir"]
+        and "#blocked" in add.asm["ttgir"]
+        and "ld.global.v4" in add.asm["ptx"]
+        and "LDG.E.128" in add.asm["sass"]
+    )
+    assert [f.name for f in add.functions] == ["add_kernel"] and add.functions[0].source.startswith(
+        "@triton.jit\ndef add_kernel("
+    )
 
 
 def test_no_text_names_a_folder_of_this_machine(add, row_sum):

@@ -91,7 +91,11 @@ def work(what, tensor=x):
         ("if block", "this condition is a block", "tl.where"),
         ("library", "invalid axis 3", ""),
         ("assert", "not good", ""),
-        ("nested", "tl.dot needs K of at least 16 on sm_80" if triton.__version__ < "3.8" else "tl.dot needs K of at least", "other=0.0"),
+        (
+            "nested",
+            "tl.dot needs K of at least 16 on sm_80" if triton.__version__ < "3.8" else "tl.dot needs K of at least",
+            "other=0.0",
+        ),
     ],
 )
 def test_a_refused_kernel_is_explained_at_its_line(what, said, way_out):

@@ -57,7 +57,10 @@ def _resident(kernel) -> int:
     count = ctypes.c_int()
     driver = ctypes.CDLL("libcuda.so.1")
     status = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-        ctypes.byref(count), ctypes.c_void_p(kernel.function), ctypes.c_int(kernel.metadata.num_warps * 32), ctypes.c_size_t(kernel.metadata.shared)
+        ctypes.byref(count),
+        ctypes.c_void_p(kernel.function),
+        ctypes.c_int(kernel.metadata.num_warps * 32),
+        ctypes.c_size_t(kernel.metadata.shared),
     )
     assert status == 0
     return count.value
@@ -69,7 +72,9 @@ def _agree(work):
     kernels = _launched(work)
     assert len(kernels) == len(said) > 0
     for c, kernel in zip(said, kernels):
-        print(f"{c!r} {c.num_warps} warps; driver: {kernel.n_regs} registers, {kernel.n_spills * 4} B local, {_resident(kernel)} resident; {c.occupancy!r}")
+        print(
+            f"{c!r} {c.num_warps} warps; driver: {kernel.n_regs} registers, {kernel.n_spills * 4} B local, {_resident(kernel)} resident; {c.occupancy!r}"
+        )
         assert (c.registers, c.stack, c.shared) == (kernel.n_regs, kernel.n_spills * 4, kernel.metadata.shared)
         assert c.occupancy.programs == _resident(kernel)
         assert c.asm["ttgir"].count("tt.load") == kernel.asm["ttgir"].count("tt.load")

@@ -53,7 +53,18 @@ def lines(*opcodes, kind=ptx_kind):
 
 
 def test_counting_ptx():
-    made = count(lines("ld.global.v4.b32", "ld.global.v4.b32", "ld.global.b32", "ex2.approx.f32", "div.full.f32", "bar.sync", "shfl.sync.bfly.b32", "mma.sync.x"))
+    made = count(
+        lines(
+            "ld.global.v4.b32",
+            "ld.global.v4.b32",
+            "ld.global.b32",
+            "ex2.approx.f32",
+            "div.full.f32",
+            "bar.sync",
+            "shfl.sync.bfly.b32",
+            "mma.sync.x",
+        )
+    )
     assert made.loads == {16: 2, 4: 1} and made.stores == {}
     assert (made.total, made.special, made.divisions, made.barriers, made.shuffles, made.mma) == (8, {"ex2": 1}, 1, 1, 1, 1)
     assert made.count("ld") == 3 and made.count("ld.global.v4") == 2 and made.count("ld.glob") == 0
@@ -61,5 +72,7 @@ def test_counting_ptx():
 
 
 def test_counting_sass_leaves_out_nop_and_lines_without_code():
-    made = count([*lines("LDG.E.128", "NOP", "MUFU.RSQ", "MUFU.RCP", "STL", "HGMMA.64x128x16.F32", kind=sass_kind), AsmLine(9, ".L_x_0:")])
+    made = count(
+        [*lines("LDG.E.128", "NOP", "MUFU.RSQ", "MUFU.RCP", "STL", "HGMMA.64x128x16.F32", kind=sass_kind), AsmLine(9, ".L_x_0:")]
+    )
     assert made.total == 5 and made.special == {"rcp": 1, "rsqrt": 1} and made.local == 1 and made.wgmma == 1 and made.mma == 0

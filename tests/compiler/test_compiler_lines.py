@@ -38,7 +38,11 @@ def test_a_device_function_has_lines_of_its_own(row_sum):
     assert [f.name for f in named.functions] == ["row_sum_kernel", "squared"]
     assert named.functions[1].first_line == squared.starting_line_number
     places = {(line.function, line.line) for line in named.lines["ptx"] if line.opcode.startswith(("mul.f32", "mul.rn", "fma"))}
-    assert places <= {("squared", line_of(squared, "x * x")), ("row_sum_kernel", line_of(row_sum_kernel, "squared(x)")), ("row_sum_kernel", line_of(row_sum_kernel, "tl.sum(xsq"))}
+    assert places <= {
+        ("squared", line_of(squared, "x * x")),
+        ("row_sum_kernel", line_of(row_sum_kernel, "squared(x)")),
+        ("row_sum_kernel", line_of(row_sum_kernel, "tl.sum(xsq")),
+    }
     assert places
 
 

@@ -58,7 +58,10 @@ def test_a_program_of_more_than_1024_threads_does_not_fit():
 
 
 def test_repr_says_programs_warps_and_limiter():
-    assert repr(occupancy("sm_90", 118, 128 * KIB, 8)) == "<Occupancy sm_90: 1 program, 8 of 64 warps (12%), limited by shared memory>"
+    assert (
+        repr(occupancy("sm_90", 118, 128 * KIB, 8))
+        == "<Occupancy sm_90: 1 program, 8 of 64 warps (12%), limited by shared memory>"
+    )
 
 
 def test_limits_are_consistent():

@@ -56,7 +56,11 @@ def test_the_specialisation_is_tritons_own():
     made = request(launch, "sm_90")
     backend = make_backend(GPUTarget("cuda", 90, 32))
     binder = tjit.create_function_from_signature(many_kernel.signature, many_kernel.params, backend)
-    options = {"debug": False, "instrumentation_mode": "", **({"fpsan_homomorphic_casts": False} if triton.__version__ >= "3.9" else {})}
+    options = {
+        "debug": False,
+        "instrumentation_mode": "",
+        **({"fpsan_homomorphic_casts": False} if triton.__version__ >= "3.9" else {}),
+    }
     bound, specialization, _ = binder(*given, C="text", **options)
     parsed, own, constants, attributes = many_kernel._pack_args(backend, options, bound, specialization, options)
     assert made.source.signature == own

@@ -20,7 +20,9 @@ def rows(view, stage):
 def test_every_instruction_stands_beside_its_line(stage):
     c = s.vector_add()
     told = rows(assembly(c), stage)
-    assert [(r[1], r[3] or None, r[4]) for r in told if r[1]] == [(line.kind, line.line, line.bytes) for line in c.lines[stage] if line.opcode]
+    assert [(r[1], r[3] or None, r[4]) for r in told if r[1]] == [
+        (line.kind, line.line, line.bytes) for line in c.lines[stage] if line.opcode
+    ]
     assert assembly(c).data["stages"][stage]["total"] == getattr(c, stage).total
     assert all(r[2] == 0 for r in told)
     wrong = dataclasses.replace(c, lines={**c.lines, stage: c.lines[stage][1:]})
@@ -28,7 +30,13 @@ def test_every_instruction_stands_beside_its_line(stage):
 
 
 def test_text_is_tidied_and_labels_stay():
-    lines = (AsmLine(1, "\tld.global.v4.b32 \t{%r1}, [%rd1];   // note", "ld.global.v4.b32", "global load", "k", 3), AsmLine(2, "$L__BB0_2:   // %.lr.ph"), AsmLine(3, "$L__tmp4:"), AsmLine(4, "\t.loc 1 2 3"), AsmLine(5, ""))
+    lines = (
+        AsmLine(1, "\tld.global.v4.b32 \t{%r1}, [%rd1];   // note", "ld.global.v4.b32", "global load", "k", 3),
+        AsmLine(2, "$L__BB0_2:   // %.lr.ph"),
+        AsmLine(3, "$L__tmp4:"),
+        AsmLine(4, "\t.loc 1 2 3"),
+        AsmLine(5, ""),
+    )
     c = dataclasses.replace(s.vector_add(), lines={"ptx": lines, "sass": ()})
     assert [r[0] for r in rows(assembly(c, "ptx"), "ptx")] == ["ld.global.v4.b32 {%r1}, [%rd1]", "$L__BB0_2:"]
 
@@ -43,13 +51,23 @@ def test_the_source_is_numbered_as_in_the_learners_file():
 def test_a_kernel_written_inside_a_function_loses_its_indentation():
     c = s.vector_add()
     inner = FunctionSource("vector_add_kernel", "    @triton.jit\n    def k(x_ptr):\n        pass\n", 40)
-    assert assembly(dataclasses.replace(c, functions=(inner,))).data["functions"][0]["lines"] == ["@triton.jit", "def k(x_ptr):", "    pass"]
+    assert assembly(dataclasses.replace(c, functions=(inner,))).data["functions"][0]["lines"] == [
+        "@triton.jit",
+        "def k(x_ptr):",
+        "    pass",
+    ]
 
 
 def test_device_functions_are_shown_when_something_came_from_them():
     c = s.vector_add()
-    helper, idle = FunctionSource("helper", "def helper(x):\n    return x\n", 3), FunctionSource("idle", "def idle(x):\n    return x\n", 8)
-    lines = tuple(dataclasses.replace(line, function="helper", line=4) if line.kind == "floating point" else line for line in c.lines["sass"])
+    helper, idle = (
+        FunctionSource("helper", "def helper(x):\n    return x\n", 3),
+        FunctionSource("idle", "def idle(x):\n    return x\n", 8),
+    )
+    lines = tuple(
+        dataclasses.replace(line, function="helper", line=4) if line.kind == "floating point" else line
+        for line in c.lines["sass"]
+    )
     view = assembly(dataclasses.replace(c, functions=(*c.functions, idle, helper), lines={**c.lines, "sass": lines}))
     assert [f["name"] for f in view.data["functions"]] == ["vector_add_kernel", "helper"]
     assert {tuple(r[2:4]) for r in rows(view, "sass") if r[1] == "floating point"} == {(1, 4)}
@@ -65,7 +83,10 @@ def test_it_begins_at_the_first_load_or_where_it_is_told_to():
 
 
 def test_repr_counts_instructions_and_lines():
-    assert repr(assembly(s.vector_add())) == "<AssemblyView vector_add_kernel sm_90: 24 SASS and 18 PTX instructions of 7 source lines>"
+    assert (
+        repr(assembly(s.vector_add()))
+        == "<AssemblyView vector_add_kernel sm_90: 24 SASS and 18 PTX instructions of 7 source lines>"
+    )
 
 
 @pytest.mark.parametrize(

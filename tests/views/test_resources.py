@@ -38,7 +38,9 @@ def test_warps_and_stages_go_across_and_tiles_down():
 def test_points_that_do_not_fit_say_why():
     points = resources(s.matmul_grid()).data["points"]
     at = {(p["row"], p["column"]): p for p in points}
-    assert at["256×256×64", "8 warps, 4 stages"]["problems"] == ["needs 256 KiB of shared memory, and a program on sm_90 gets at most 227 KiB"]
+    assert at["256×256×64", "8 warps, 4 stages"]["problems"] == [
+        "needs 256 KiB of shared memory, and a program on sm_90 gets at most 227 KiB"
+    ]
     assert at["256×256×64", "8 warps, 3 stages"]["problems"] == []
     failed = at["64×64×32", "8 warps, 4 stages"]
     assert failed["compiled"] is False and failed["problems"] == ["the compiler had not finished in time"] and failed["line"] == 7
@@ -77,7 +79,10 @@ def test_compilations_lists_and_single_ones_may_be_mixed():
 
 def test_a_kernel_that_does_not_fit_is_said_in_the_repr():
     big = s.matmul((256, 256, 64), 8, 4, 255)
-    assert repr(resources(big)) == "<ResourceView matmul_kernel sm_90: needs 256 KiB of shared memory, and a program on sm_90 gets at most 227 KiB>"
+    assert (
+        repr(resources(big))
+        == "<ResourceView matmul_kernel sm_90: needs 256 KiB of shared memory, and a program on sm_90 gets at most 227 KiB>"
+    )
     failed = Failed("k", "sm_80", "3.7.1", message="tl.dot needs K of at least 16")
     assert repr(resources(failed)) == "<ResourceView k sm_80: tl.dot needs K of at least 16>"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -59,7 +58,9 @@ def variants(work: Callable[[], Any], target: str = "sm_90", **choices: Sequence
             raise TypeError(f"{name} takes a list of values to compile for, got {values!r}")
     launches = launches_of(work)
     if len(launches) != 1:
-        raise LaunchError(f"variants takes work with one launch, and this makes {len(launches)}", "launch only the kernel in question")
+        raise LaunchError(
+            f"variants takes work with one launch, and this makes {len(launches)}", "launch only the kernel in question"
+        )
     wanted = [request(launches[0], target, dict(zip(choices, values))) for values in itertools.product(*choices.values())]
     made = [_failed(w, m) if isinstance(m, CompileError) else m for w, m in zip(wanted, answers(wanted))]
     return Compilations(tuple(made))
@@ -73,7 +74,10 @@ def launches_of(work: Any) -> list[Captured]:
     with capture() as launches:
         work()
     if not launches:
-        raise LaunchError("nothing to compile: the code launched no Triton kernel", "launch one in the callable: lab.compile(lambda: kernel[grid](...))")
+        raise LaunchError(
+            "nothing to compile: the code launched no Triton kernel",
+            "launch one in the callable: lab.compile(lambda: kernel[grid](...))",
+        )
     return launches
 
 
@@ -96,7 +100,6 @@ def answers(wanted: list[Request]) -> list[Compiled | CompileError]:
     for (key, places), answer in zip(missing.items(), worker.run_all([wanted[p[0]] for p in missing.values()])):
         if "error" not in answer:
             answer["asm"] = {stage: _clean(text) for stage, text in answer["asm"].items()}
-            answer["asm"]["ptx"] = answer["asm"]["ptx"]
             cache.put(key, answer)
             _remember(key, answer)
         for i in places:

@@ -125,7 +125,11 @@ def _better_line(raw: str, found: re.Match[str], function: _Function | None, lin
     if function is None:
         return line
     if raw.startswith("Loop-carried"):
-        before = [n.lineno for n in ast.walk(function.tree()) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == found[1] and n.lineno < line]
+        before = [
+            n.lineno
+            for n in ast.walk(function.tree())
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == found[1] and n.lineno < line
+        ]
         return max(before, default=line)
     if "SCF" in raw:
         inside = [n.lineno for n in ast.walk(function.tree()) if isinstance(n, ast.Return) and n.lineno > line]

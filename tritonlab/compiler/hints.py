@@ -16,7 +16,11 @@ HINTS: tuple[tuple[str, str, str], ...] = (
         "cast one, as in b.to(a.dtype)",
     ),
     (r"unsupported AST node type: (\w+)", "{what} cannot be compiled", "{instead}"),
-    (r"loop body should only have one block", "`return` inside a loop cannot be compiled", "let the loop run to its end, and mask the work instead"),
+    (
+        r"loop body should only have one block",
+        "`return` inside a loop cannot be compiled",
+        "let the loop run to its end, and mask the work instead",
+    ),
     (
         r"Cannot access global variable (\w+)",
         "a compiled kernel cannot see the Python variable {g1}",
@@ -47,13 +51,21 @@ HINTS: tuple[tuple[str, str, str], ...] = (
         "the shape of a block must be constant, and element {g1} is known only at the launch",
         "annotate the parameter: BLOCK_SIZE: tl.constexpr",
     ),
-    (r"Shape element (\d+) must be a power of 2", "each length of a block must be a power of two; element {g1} of this shape is not", "pad to the next power of two, and mask"),
+    (
+        r"Shape element (\d+) must be a power of 2",
+        "each length of a block must be a power of two; element {g1} of this shape is not",
+        "pad to the next power of two, and mask",
+    ),
     (
         r"numel \((\d+)\) exceeds triton maximum tensor numel \((\d+)\)",
         "a block of {g1} elements is above Triton's limit of {g2}",
         "let each program loop over smaller blocks, or launch more programs",
     ),
-    (r"^(\w+) is not defined", "{g1} is not defined at this point of the kernel", "assign it on every path that leads here, also when an `if` is not taken"),
+    (
+        r"^(\w+) is not defined",
+        "{g1} is not defined at this point of the kernel",
+        "assign it on every path that leads here, also when an `if` is not taken",
+    ),
     (
         r"module 'triton.language' has no attribute '(\w+)'",
         "tl.{g1} does not exist",
@@ -64,7 +76,11 @@ HINTS: tuple[tuple[str, str, str], ...] = (
         "a block cannot be indexed",
         "choose with a mask and a reduction, tl.sum(tl.where(offs == {g1}, x, 0)), or load that element by itself",
     ),
-    (r"__setitem__ is not supported", "an element of a block cannot be assigned", "make a new block: x = tl.where(offs == i, value, x)"),
+    (
+        r"__setitem__ is not supported",
+        "an element of a block cannot be assigned",
+        "make a new block: x = tl.where(offs == i, value, x)",
+    ),
     (
         r"Boolean value of Tensor with more than one value is ambiguous",
         "`if` needs one truth value, and this condition is a block",
@@ -85,26 +101,62 @@ HINTS: tuple[tuple[str, str, str], ...] = (
         "this function takes float32 or float64, and got {g1}",
         "cast first: x.to(tl.float32), and the result back where it is stored",
     ),
-    (r"invalid operands of type pointer<(\S+)> and (?:triton\.language\.)?(float\w+)", "an offset must be an integer, and this one is {g2}", "cast it: offset.to(tl.int32), or compute it with //"),
-    (r"invalid operands of type pointer<(\S+)> and pointer<(\S+)>", "two pointers cannot be added", "add an integer offset to one of them"),
+    (
+        r"invalid operands of type pointer<(\S+)> and (?:triton\.language\.)?(float\w+)",
+        "an offset must be an integer, and this one is {g2}",
+        "cast it: offset.to(tl.int32), or compute it with //",
+    ),
+    (
+        r"invalid operands of type pointer<(\S+)> and pointer<(\S+)>",
+        "two pointers cannot be added",
+        "add an integer offset to one of them",
+    ),
     (
         r"Value argument cannot be block type if pointer argument is not a block",
         "tl.store got a block of values and a single pointer",
         "give it a block of pointers, x_ptr + offs, or reduce the values to one",
     ),
-    (r"only tuple comprehensions are supported|ListComp", "a list comprehension cannot be compiled", "write a loop over tl.static_range, or a block"),
-    (r"type (fp8\w+) not supported in this architecture", "{target} has no {g1}", "use a dtype that it has, tl.float8e5, or a target from sm_89 on"),
+    (
+        r"only tuple comprehensions are supported|ListComp",
+        "a list comprehension cannot be compiled",
+        "write a loop over tl.static_range, or a block",
+    ),
+    (
+        r"type (fp8\w+) not supported in this architecture",
+        "{target} has no {g1}",
+        "use a dtype that it has, tl.float8e5, or a target from sm_89 on",
+    ),
     (
         r"Unsupported function referenced: (<.*>)",
         "a kernel can call only @triton.jit functions and tl functions, and this is {g1}",
         "decorate it with @triton.jit, or use the tl function of that purpose",
     ),
-    (r"containing non-constexpr conversion values", "an f-string in a kernel can hold constants only", 'print the value beside the text: tl.device_print("x", x)'),
+    (
+        r"containing non-constexpr conversion values",
+        "an f-string in a kernel can hold constants only",
+        'print the value beside the text: tl.device_print("x", x)',
+    ),
     (r"KeyError: '(?:.*\.)?(\w+?)__", "{g1} calls itself, and a kernel cannot", "write a loop"),
-    (r"Conflicting types for|must be type tl.constexpr", "a constant got a value known only at the launch", "annotate the parameter: tl.constexpr"),
-    (r"had not finished after", "the compiler had not finished in time", "tl.static_range unrolls every turn: use range for long loops, and smaller blocks"),
-    (r"compiler crashed \((\w+)\)(.*)", "Triton's compiler crashed on this kernel ({g1}){g2}", "that is a fault of the compiler, not of yours alone: try other dtypes, a smaller block or another target"),
-    (r"PTXAS error|ptxas", "NVIDIA's assembler refused the compiled code for {target}", "try other options (maxnreg, num_warps) or another target"),
+    (
+        r"Conflicting types for|must be type tl.constexpr",
+        "a constant got a value known only at the launch",
+        "annotate the parameter: tl.constexpr",
+    ),
+    (
+        r"had not finished after",
+        "the compiler had not finished in time",
+        "tl.static_range unrolls every turn: use range for long loops, and smaller blocks",
+    ),
+    (
+        r"compiler crashed \((\w+)\)(.*)",
+        "Triton's compiler crashed on this kernel ({g1}){g2}",
+        "that is a fault of the compiler, not of yours alone: try other dtypes, a smaller block or another target",
+    ),
+    (
+        r"PTXAS error|ptxas",
+        "NVIDIA's assembler refused the compiled code for {target}",
+        "try other options (maxnreg, num_warps) or another target",
+    ),
 )
 
 NODES = {

@@ -26,12 +26,52 @@ _PTX = {
     "conversion": ("cvt",), "move": ("mov", "cvta", "mapa", "isspacep"),
     "control": (
         "bra", "brx", "ret", "call", "exit", "trap", "fence", "membar", "elect", "griddepcontrol", "nanosleep", "setmaxnreg", "activemask",
-        "createpolicy", "discard", "prefetch", "pmevent",
+        "createpolicy", "discard", "prefetch", "pmevent", "tensormap",
     ),
 }  # fmt: skip
 _PTX_FIRST = {first: kind for kind, firsts in _PTX.items() for first in firsts}
-_ARITHMETIC = ("add", "sub", "mul", "mad", "fma", "min", "max", "neg", "abs", "copysign", "testp", "addc", "subc", "madc", "mul24", "mad24", "sad")
-_BITS = ("and", "or", "xor", "not", "cnot", "shl", "shr", "shf", "bfe", "bfi", "bfind", "fns", "brev", "clz", "popc", "prmt", "lop3", "bmsk", "szext", "dp4a", "dp2a")
+_ARITHMETIC = (
+    "add",
+    "sub",
+    "mul",
+    "mad",
+    "fma",
+    "min",
+    "max",
+    "neg",
+    "abs",
+    "copysign",
+    "testp",
+    "addc",
+    "subc",
+    "madc",
+    "mul24",
+    "mad24",
+    "sad",
+)
+_BITS = (
+    "and",
+    "or",
+    "xor",
+    "not",
+    "cnot",
+    "shl",
+    "shr",
+    "shf",
+    "bfe",
+    "bfi",
+    "bfind",
+    "fns",
+    "brev",
+    "clz",
+    "popc",
+    "prmt",
+    "lop3",
+    "bmsk",
+    "szext",
+    "dp4a",
+    "dp2a",
+)
 
 _SASS = {
     "global load": ("LDG", "LD"), "global store": ("STG", "ST"), "async copy": ("LDGSTS",), "TMA": ("UTMALDG", "UTMASTG", "UTMAREDG", "UBLKCP", "UBLKRED", "UTMAPF"),
@@ -46,12 +86,14 @@ _SASS = {
     "control": (
         "BRA", "BRX", "EXIT", "RET", "CALL", "BSSY", "BSYNC", "BREAK", "WARPSYNC", "YIELD", "NOP", "NANOSLEEP", "ERRBAR", "MEMBAR", "FENCE",
         "DEPBAR", "LDGDEPBAR", "CCTL", "CCTLL", "KILL", "BPT", "JMP", "WARPGROUP", "ELECT", "USETMAXREG", "ACQBULK", "UTMACMDFLUSH", "UTMACCTL",
-        "PREEXIT", "UVIADD_WAIT", "ACQSHMINIT", "WARPGROUPSET", "RPCMOV", "LEPC", "BMOV",
+        "PREEXIT", "UVIADD_WAIT", "ACQSHMINIT", "WARPGROUPSET", "RPCMOV", "LEPC", "BMOV", "UVIRTCOUNT",
     ),
 }  # fmt: skip
 _SASS_FIRST = {first: kind for kind, firsts in _SASS.items() for first in firsts}
 _SASS_FLOAT = re.compile(r"^U?[FDH](ADD|MUL|FMA|MNMX|SWZADD)|^HFMA2|^FFMA2|^FMNMX3?|^H(ADD|MUL)2|^FADD2|^FMUL2")
-_SASS_INTEGER = re.compile(r"^U?(IADD|IMAD|LEA|LOP|LOP3|SHF|SHL|SHR|VIADD|VIADDMNMX|VIMNMX|IMNMX|IABS|PRMT|BREV|FLO|POPC|BMSK|SGXT|IDP|ISCADD|VABSDIFF)")
+_SASS_INTEGER = re.compile(
+    r"^U?(IADD|IMAD|LEA|LOP|LOP3|SHF|SHL|SHR|VIADD|VIADDMNMX|VIMNMX|IMNMX|IABS|PRMT|BREV|FLO|POPC|BMSK|SGXT|IDP|ISCADD|VABSDIFF)"
+)
 
 
 def ptx_kind(opcode: str) -> str:
@@ -130,7 +172,8 @@ def count(lines: Iterable[AsmLine]) -> Counts:
         atomics=kinds["atomic"],
         mma=of("mma", "HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA"),
         wgmma=of("HGMMA", "IGMMA", "QGMMA", "BGMMA") + sum(n for c, n in opcodes.items() if c.startswith("wgmma.mma_async")),
-        tcgen05=of("UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA") + sum(n for c, n in opcodes.items() if c.startswith("tcgen05.mma")),
+        tcgen05=of("UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA")
+        + sum(n for c, n in opcodes.items() if c.startswith("tcgen05.mma")),
         barriers=of("bar", "barrier", "BAR"),
         shuffles=of("shfl", "redux", "SHFL", "REDUX", "CREDUX"),
         special=dict(sorted(special.items())),

@@ -92,7 +92,9 @@ def occupancy(target: str, registers: int, shared: int, num_warps: int, tensor_m
     if target not in LIMITS:
         raise ValueError(f"target is {target!r}; known are {', '.join(LIMITS)}")
     if num_warps < 1 or registers < 0 or shared < 0:
-        raise ValueError(f"a kernel has at least 1 warp and no negative resources; got num_warps={num_warps}, registers={registers}, shared={shared}")
+        raise ValueError(
+            f"a kernel has at least 1 warp and no negative resources; got num_warps={num_warps}, registers={registers}, shared={shared}"
+        )
     has = LIMITS[target]
     warp_registers = _up(max(registers, 1) * WARP, has.register_unit)
     fitting_warps = has.registers // has.partitions // warp_registers * has.partitions

@@ -68,7 +68,9 @@ def read_ptx(ptx: str, known: set[str]) -> tuple[AsmLine, ...]:
     return tuple(made)
 
 
-def _chain(loc: re.Match[str], comment: str, table: dict[str, str], chains: dict[tuple[str, str, str], list[Place]]) -> list[Place]:
+def _chain(
+    loc: re.Match[str], comment: str, table: dict[str, str], chains: dict[tuple[str, str, str], list[Place]]
+) -> list[Place]:
     """From the innermost line outwards, through the functions that were inlined."""
     file, line, column, *at = loc.groups()
     here = (table.get(file, ""), int(line))

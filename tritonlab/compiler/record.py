@@ -5,7 +5,6 @@ Nothing here imports torch or Triton, so that views can be written and tested on
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -138,17 +137,23 @@ class Compiled:
     @cached_property
     def occupancy(self) -> Occupancy:
         """Programs per SM of the target, and what limits them."""
-        return occupancy(self.target, self.registers, self.shared, int(self.options.get("warps_launched", self.num_warps)), self.tensor_memory)
+        return occupancy(
+            self.target, self.registers, self.shared, int(self.options.get("warps_launched", self.num_warps)), self.tensor_memory
+        )
 
     @cached_property
     def problems(self) -> tuple[str, ...]:
         has, found = LIMITS[self.target], []
         if self.shared > has.shared_program:
-            found.append(f"needs {kib(self.shared)} of shared memory, and a program on {self.target} gets at most {kib(has.shared_program)}")
+            found.append(
+                f"needs {kib(self.shared)} of shared memory, and a program on {self.target} gets at most {kib(has.shared_program)}"
+            )
         if self.tensor_memory > TENSOR_MEMORY:
             found.append(f"needs {self.tensor_memory} columns of tensor memory, and an SM has {TENSOR_MEMORY}")
+        if self.num_warps * 32 > has.threads_program:
+            found.append(f"{self.num_warps} warps are more than a program may have")
         if not found and not self.occupancy.programs:
-            found.append(f"{self.registers} registers for each of {self.num_warps * 32} threads are more than an SM has" if self.num_warps <= 32 else f"{self.num_warps} warps are more than a program may have")
+            found.append(f"{self.registers} registers for each of {self.num_warps * 32} threads are more than an SM has")
         return tuple(found)
 
     @property
@@ -159,7 +164,11 @@ class Compiled:
     @property
     def variant(self) -> str:
         """What Triton compiles anew for: the kernel with its signature, constexprs and options, as one line."""
-        given = [*(f"{k}: {v}" for k, v in self.signature.items()), *(f"{k}={v!r}" for k, v in self.meta.items()), *(f"{k}={v}" for k, v in self.options.items())]
+        given = [
+            *(f"{k}: {v}" for k, v in self.signature.items()),
+            *(f"{k}={v!r}" for k, v in self.meta.items()),
+            *(f"{k}={v}" for k, v in self.options.items()),
+        ]
         return f"{self.kernel}({', '.join(given)})"
 
     def __repr__(self) -> str:
@@ -208,7 +217,9 @@ class Compilations(Sequence[Any]):
     def only(self) -> Compiled:
         """The only one; ``ValueError`` when there are several."""
         if len(self.items) != 1:
-            raise ValueError(f"there are {len(self.items)} compiled launches; choose one ({', '.join(f'[{i}] is {c.kernel}' for i, c in enumerate(self.items))})")
+            raise ValueError(
+                f"there are {len(self.items)} compiled launches; choose one ({', '.join(f'[{i}] is {c.kernel}' for i, c in enumerate(self.items))})"
+            )
         return self.items[0]  # type: ignore[return-value]
 
     @overload
@@ -236,8 +247,3 @@ def kib(n: int) -> str:
     if not rest:
         return f"{whole} KiB"
     return f"{whole} KiB + {rest} B" if rest < 52 else f"{n / 1024:.1f} KiB"
-
-
-def fields_of(record: Any) -> dict[str, Any]:
-    """The fields of a record as a dict, not copied."""
-    return {f.name: getattr(record, f.name) for f in dataclasses.fields(record)}

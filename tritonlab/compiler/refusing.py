@@ -31,7 +31,9 @@ class Refusal:
         return f"{self.kernel} on {self.target}: {at}{self.message}" + (f"; {self.hint}" if self.hint else "")
 
 
-def refusals(work: Callable[[], Any] | Captured | Sequence[Captured], targets: Sequence[str] = ("sm_80", "sm_90")) -> tuple[Refusal, ...]:
+def refusals(
+    work: Callable[[], Any] | Captured | Sequence[Captured], targets: Sequence[str] = ("sm_80", "sm_90")
+) -> tuple[Refusal, ...]:
     """Compile launches for each target and say what a GPU would refuse; () when it would run them all.
 
     work: a callable without arguments, or launches that ``tritonlab.runtime.capture()`` took. Nothing is run.
@@ -60,5 +62,7 @@ def refusals(work: Callable[[], Any] | Captured | Sequence[Captured], targets: S
         elif made.problems:
             kernel = _Function(one.kernel, one.jit)
             hint = "use smaller blocks or fewer num_stages" if made.shared else "use fewer num_warps or smaller blocks"
-            found.append(Refusal(one.target, one.kernel, kernel.definition, kernel.text(kernel.definition).strip(), made.problems[0], hint))
+            found.append(
+                Refusal(one.target, one.kernel, kernel.definition, kernel.text(kernel.definition).strip(), made.problems[0], hint)
+            )
     return tuple(dict.fromkeys(found))

@@ -28,7 +28,7 @@ from ..runtime.route import Captured, _check_options
 from .limits import TARGETS
 from .record import FunctionSource
 
-__all__ = ["OPTIONS", "Request", "check_target", "functions_of", "request"]
+__all__ = ["OPTIONS", "Request", "check_target", "functions_of", "key_of", "request", "sources"]
 
 OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 """The options that ``Compiled.options`` shows."""
@@ -50,7 +50,6 @@ class Request:
     source: Any
     parsed: Any
     functions: dict[str, Any]
-    key: str
 
     @property
     def kernel(self) -> str:
@@ -86,7 +85,9 @@ def overridden(launch: Captured, override: dict[str, Any] | None) -> Captured:
         if key not in params:
             options[key] = value
         elif isinstance(arguments[key], (torch.Tensor, TensorDescriptor, tjit.TensorWrapper)):
-            raise LaunchTypeError(f"override cannot change {key} of {name}: it is a tensor", "hand the kernel another tensor in the callable")
+            raise LaunchTypeError(
+                f"override cannot change {key} of {name}: it is a tensor", "hand the kernel another tensor in the callable"
+            )
         else:
             arguments[key] = value
     _check_options(launch.jit, {k: v for k, v in options.items() if k not in launch.options or launch.options[k] is not v})
@@ -133,7 +134,6 @@ def request(launch: Captured, target: str, override: dict[str, Any] | None = Non
         source=source,
         parsed=parsed,
         functions=functions,
-        key="",
     )
 
 
@@ -142,7 +142,17 @@ def key_of(wanted: Request) -> str:
     from triton._C.libtriton import get_cache_invalidating_env_vars
 
     environment = str(sorted(get_cache_invalidating_env_vars().items()))
-    whole = "\n".join((str(_FORMAT), triton.__version__, wanted.target, wanted.source.hash(), wanted.parsed.hash(), environment, *wanted.functions))
+    whole = "\n".join(
+        (
+            str(_FORMAT),
+            triton.__version__,
+            wanted.target,
+            wanted.source.hash(),
+            wanted.parsed.hash(),
+            environment,
+            *wanted.functions,
+        )
+    )
     return hashlib.sha256(whole.encode()).hexdigest()
 
 

@@ -35,7 +35,7 @@ _STDERR_KEPT = 200_000
 
 
 def run_all(wanted: list[Request], seconds: float = SECONDS) -> list[dict[str, Any]]:
-    """Compile each request, as many at a time as there are processors. The answers, in order, are plain dicts.
+    """Compile each request, as many at a time as there are processors, at most 8. The answers, in order, are plain dicts.
 
     ``{"asm", "shared", "tensor_memory", "num_warps", "name", "resources", "sass"}``, or ``{"error": {...}}``: the chain of
     exceptions from the outermost on, or how the child ended ("signal", "timeout"), with what it printed.
@@ -65,7 +65,7 @@ def run_all(wanted: list[Request], seconds: float = SECONDS) -> list[dict[str, A
 
 
 def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 class _Child:
@@ -160,7 +160,9 @@ def _compile(request: Request, folder: str) -> dict[str, Any]:
     for name, function in request.functions.items():
         _label(function, name)
     made = triton.compile(
-        request.source, target=GPUTarget("cuda", int(request.target.removeprefix("sm_")), 32), options=dict(request.parsed.__dict__)
+        request.source,
+        target=GPUTarget("cuda", int(request.target.removeprefix("sm_")), 32),
+        options=dict(request.parsed.__dict__),
     )
     binary = os.path.join(folder, "kernel.cubin")
     with open(binary, "wb") as f:
@@ -185,7 +187,7 @@ def _label(function: Any, name: str) -> None:
 
 
 def _tool(path: str, *arguments: str) -> str:
-    ran = subprocess.run([path, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    ran = subprocess.run([path, *arguments], capture_output=True, check=False)
     if ran.returncode:
         raise RuntimeError(f"{os.path.basename(path)} failed: {ran.stderr.decode(errors='replace').strip()}")
     return ran.stdout.decode(errors="replace")

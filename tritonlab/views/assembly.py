@@ -40,7 +40,8 @@ def assembly(c: Compiled, stage: str = "sass", line: int | None = None) -> Assem
         "kernel": c.kernel,
         "target": c.target,
         "functions": [
-            {"name": f.name, "first": f.first_line, "lines": textwrap.dedent(f.source).rstrip("\n").split("\n")} for f in functions
+            {"name": f.name, "first": f.first_line, "lines": textwrap.dedent(f.source).rstrip("\n").split("\n")}
+            for f in functions
         ],
         "stages": stages,
         "start": {"stage": stage, "place": _start(c, stage, line, names)},

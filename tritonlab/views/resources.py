@@ -83,7 +83,13 @@ def _points(compiled: tuple[Any, ...]) -> list[Compiled | Failed]:
 
 def _properties(point: Compiled | Failed) -> dict[str, Any]:
     """All that two compiled launches can differ in, by name."""
-    return {"kernel": point.kernel, "target": point.target, **point.meta, **{k: v for k, v in point.options.items() if k in ACROSS}, **point.signature}
+    return {
+        "kernel": point.kernel,
+        "target": point.target,
+        **point.meta,
+        **{k: v for k, v in point.options.items() if k in ACROSS},
+        **point.signature,
+    }
 
 
 def _differing(points: list[Compiled | Failed]) -> list[str]:

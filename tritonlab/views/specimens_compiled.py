@@ -8,7 +8,7 @@ from ..compiler.record import AsmLine, Compiled, Counts, Failed, FunctionSource
 
 __all__ = ["matmul", "matmul_grid", "vector_add"]
 
-_ADD = '''@triton.jit
+_ADD = """@triton.jit
 def vector_add_kernel(x_ptr, y_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
     pid = tl.program_id(axis=0)
     offs = pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
@@ -16,7 +16,7 @@ def vector_add_kernel(x_ptr, y_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexp
     x = tl.load(x_ptr + offs, mask=mask)
     y = tl.load(y_ptr + offs, mask=mask)
     tl.store(out_ptr + offs, x + y, mask=mask)
-'''
+"""
 _FIRST = 12
 _ADD_SASS = """0 LDC R1, c[0x0][0x28]|move
 4 S2R R3, SR_TID.X|move
@@ -76,10 +76,21 @@ def vector_add() -> Compiled:
     )  # fmt: skip
 
 
-def matmul(block: tuple[int, int, int] = (128, 128, 64), num_warps: int = 8, num_stages: int = 3, registers: int = 115, spilled: int = 0) -> Compiled:
+def matmul(
+    block: tuple[int, int, int] = (128, 128, 64), num_warps: int = 8, num_stages: int = 3, registers: int = 115, spilled: int = 0
+) -> Compiled:
     """A float16 matmul for sm_90 with that tile: shared memory as the compiler takes it, the rest as given."""
     m, n, k = block
-    kinds = {"global store": 8, "async copy": 8 * num_stages, "shared load": 36, "shared store": 8, "tensor core": 4, "barrier": 10, "integer": 253, "move": 97}
+    kinds = {
+        "global store": 8,
+        "async copy": 8 * num_stages,
+        "shared load": 36,
+        "shared store": 8,
+        "tensor core": 4,
+        "barrier": 10,
+        "integer": 253,
+        "move": 97,
+    }
     if spilled:
         kinds["local memory"] = spilled // 4
     counts = Counts(total=sum(kinds.values()), copies=8 * num_stages, wgmma=4, kinds=kinds, stores={16: 8}, local=spilled // 4)
@@ -101,7 +112,20 @@ def matmul_grid() -> list[Compiled | Failed]:
                 registers = min(255, 40 + block[0] * block[1] // threads + 2 * num_stages)
                 c = matmul(block, num_warps, num_stages, registers, 96 if registers == 255 else 0)
                 if block[0] == 64 and num_warps == 8 and num_stages == 4:
-                    made.append(Failed(c.kernel, c.target, c.triton_version, c.grid, c.meta, c.options, c.signature, "the compiler had not finished in time", 7, "acc = tl.dot(a, b, acc)"))
+                    made.append(
+                        Failed(
+                            c.kernel,
+                            c.target,
+                            c.triton_version,
+                            c.grid,
+                            c.meta,
+                            c.options,
+                            c.signature,
+                            "the compiler had not finished in time",
+                            7,
+                            "acc = tl.dot(a, b, acc)",
+                        )
+                    )
                 else:
                     made.append(c)
     return made
@@ -114,7 +138,18 @@ def _lines(text: str) -> tuple[AsmLine, ...]:
         line, code = code.split(" ", 1)
         opcode = next(w for w in code.split(" ") if not w.startswith("@")).rstrip(";") if kind else ""
         where = _FIRST + int(line) - 1 if int(line) else None
-        made.append(AsmLine(number, code, opcode, kind, "vector_add_kernel" if where else "", where, None, 16 if kind.startswith("global") else 0))
+        made.append(
+            AsmLine(
+                number,
+                code,
+                opcode,
+                kind,
+                "vector_add_kernel" if where else "",
+                where,
+                None,
+                16 if kind.startswith("global") else 0,
+            )
+        )
     return tuple(made)
 
 
