@@ -5,9 +5,9 @@ from torch.nn.functional import gelu
 import tritonlab as lab
 from tritonlab import reference
 from tritonlab.analysis import bytes_moved, output_coverage
-from tritonlab.kernels.bias_gelu import DTYPES, bias_gelu, bias_gelu_cost, no_flat
+from tritonlab.kernels.bias_gelu import DTYPES, bias_gelu, bias_gelu_cost, bias_gelu_op_by_op, no_flat
 
-FORMS = ["flat", "2d"]
+FORMS = ["flat", "wrapped", "2d"]
 BLOCK = 64
 
 
@@ -15,7 +15,8 @@ BLOCK = 64
 @pytest.mark.parametrize("shape", [(1, 1), (3, BLOCK - 1), (2, BLOCK), (3, BLOCK + 1), (7, 13), (5, 97)], ids=str)
 def test_every_width_around_a_block(form, shape, device, rand, agrees):
     x, bias = rand(*shape, device=device), rand(shape[-1], device=device)
-    out = bias_gelu(x, bias, form=form, BLOCK_SIZE=BLOCK)
+    block = min(BLOCK, 1 << (shape[-1].bit_length() - 1)) if form == "wrapped" else BLOCK
+    out = bias_gelu(x, bias, form=form, BLOCK_SIZE=block)
     assert (out.shape, out.dtype, out.is_contiguous()) == (shape, x.dtype, True)
     agrees("bias_gelu", out, reference.bias_gelu(x, bias))
 
@@ -85,7 +86,10 @@ def test_nothing_in_nothing_out(shape, device):
     assert t.launches == ()
 
 
-@pytest.mark.parametrize("form, kernel", [("flat", "bias_gelu_kernel"), ("2d", "bias_gelu_2d_kernel")])
+KERNELS = {"flat": "bias_gelu_kernel", "wrapped": "bias_gelu_wrapped_kernel", "2d": "bias_gelu_2d_kernel"}
+
+
+@pytest.mark.parametrize("form, kernel", KERNELS.items(), ids=KERNELS)
 def test_each_form_runs_its_kernel_and_covers_the_output_once(form, kernel, rand):
     x, bias = rand(3, 50), rand(50)
     t = lab.trace(lambda: bias_gelu(x, bias, form=form, BLOCK_SIZE=32))
@@ -100,20 +104,33 @@ def test_the_form_follows_alignment_and_layout(rand):
     def kernel(x, bias):
         return lab.trace(lambda: bias_gelu(x, bias)).launch.kernel
 
-    x, bias = rand(4, 32), rand(32)
+    x, bias = rand(4, 1024), rand(1024)
     assert kernel(x, bias) == "bias_gelu_kernel"
-    assert kernel(x[:, :30], bias[:30]) == "bias_gelu_2d_kernel"
-    assert kernel(x.t(), bias[:4]) == "bias_gelu_2d_kernel"
+    assert kernel(x[:, :1022].contiguous(), bias[:1022]) == "bias_gelu_wrapped_kernel"
+    assert kernel(x[:, :30].contiguous(), bias[:30]) == "bias_gelu_kernel"
+    assert kernel(x[:, :1008], bias[:1008]) == "bias_gelu_2d_kernel"
+    assert kernel(x.t()[:8], bias[:4]) == "bias_gelu_2d_kernel"
 
 
-def test_the_flat_form_says_what_it_cannot_do():
+@pytest.mark.parametrize("form", ["flat", "wrapped"])
+def test_the_forms_for_one_long_vector_say_what_they_cannot_do(form):
     x, bias = torch.zeros(4, 32), torch.zeros(32)
-    with pytest.raises(ValueError, match=r'form="flat" needs a contiguous x; got shape \[4, 16\] with strides \[32, 1\]'):
-        bias_gelu(x[:, :16], bias[:16], form="flat")
-    with pytest.raises(ValueError, match='form="flat" needs a contiguous bias'):
-        bias_gelu(x[:, :16].contiguous(), bias[::2], form="flat")
-    huge = torch.empty(2**16, 2**15, device="meta")
-    assert no_flat(huge, bias, 2048) == 'form="flat" counts in 32 bits, up to 2,147,481,600 elements; got 2,147,483,648'
+    with pytest.raises(ValueError, match=rf"form='{form}' needs a contiguous x; got shape \[4, 16\] with strides \[32, 1\]"):
+        bias_gelu(x[:, :16], bias[:16], form=form)
+    with pytest.raises(ValueError, match=f"form='{form}' needs a contiguous bias"):
+        bias_gelu(x[:, :16].contiguous(), bias[::2], form=form)
+    huge, wide = torch.empty(2**16, 2**15, device="meta"), torch.empty(2**15, device="meta")
+    assert no_flat(huge, wide) == "counts in 32 bits, up to 2,146,435,072 elements; got 2,147,483,648"
+
+
+def test_op_by_op_writes_the_sum_and_reads_it_again(rand, agrees):
+    x, bias = rand(3, 50), rand(50)
+    t = lab.trace(lambda: bias_gelu_op_by_op(x, bias))
+    assert [launch.kernel for launch in t.launches] == ["add_bias_kernel", "gelu_kernel"]
+    assert sum(bytes_moved(launch).moved for launch in t.launches) == 4 * (5 * 150)
+    agrees("bias_gelu", t.result, reference.bias_gelu(x, bias))
+    with pytest.raises(ValueError, match="add_bias needs a contiguous x"):
+        bias_gelu_op_by_op(x.t(), bias[:3])
 
 
 ok, bias = torch.zeros(2, 4), torch.zeros(4)
@@ -129,7 +146,8 @@ ok, bias = torch.zeros(2, 4), torch.zeros(4)
         ((ok, torch.zeros(3)), {}, ValueError, r"bias must have shape \[4\], .* x \[2, 4\]; got \[3\]"),
         ((ok, bias[None]), {}, ValueError, r"bias must have shape \[4\], .*; got \[1, 4\]"),
         ((torch.zeros(2, 3, 4).transpose(0, 1), bias), {}, ValueError, r"x cannot be folded .*\[3, 2, 4\] .*x.contiguous\(\)"),
-        ((ok, bias), {"form": "3d"}, ValueError, "form must be \"flat\" or \"2d\"; got '3d'"),
+        ((ok, bias), {"form": "3d"}, ValueError, "form must be \"flat\", \"wrapped\" or \"2d\"; got '3d'"),
+        ((ok, bias), {"form": "wrapped", "BLOCK_SIZE": 8}, ValueError, 'at most the 4 columns of x with form="wrapped"; got 8'),
         ((ok, bias), {"BLOCK_SIZE": 100}, ValueError, "BLOCK_SIZE must be a power of two, .*; got 100"),
         ((ok, bias), {"BLOCK_SIZE": 64.0}, TypeError, "BLOCK_SIZE must be an int; got 64.0"),
     ],

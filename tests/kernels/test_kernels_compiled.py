@@ -30,7 +30,7 @@ ALIGNED = {
 ODD = {
     "vector_add": lambda: vector_add(on_paper(2**26 + 1), on_paper(2**26 + 1)),
     "bias_gelu flat": lambda: bias_gelu(on_paper(4099, 4097), on_paper(4097), form="flat"),
-    "bias_gelu 2d": lambda: bias_gelu(on_paper(4099, 4097), on_paper(4097)),
+    "bias_gelu 2d": lambda: bias_gelu(on_paper(4099, 4097), on_paper(4097), form="2d"),
     "softmax": lambda: softmax(on_paper(4096, 12671, dtype=FP32)),
     "softmax wide": lambda: softmax(on_paper(2048, 131071)),
     "rmsnorm": lambda: rmsnorm(on_paper(4096, 12671, dtype=FP32), on_paper(12671, dtype=FP32)),
@@ -53,10 +53,22 @@ def test_odd_widths_compile_and_nothing_spills(work):
     assert 16 not in made.sass.loads
 
 
-def test_one_exponential_an_element_and_reading_and_one_reciprocal_a_row():
-    row, wide = (compile(ALIGNED[name], "sm_90").sass.special for name in ("softmax", "softmax wide"))
-    assert row["ex2"] == 4096 // (8 * 32) and row["rcp"] == 1
-    assert wide["ex2"] == 3 * 8192 // (16 * 32)  # one in each loop, and one to join the lanes
+def test_the_wrapped_form_moves_16_bytes_of_x_at_a_time_whatever_the_width():
+    made = compile(lambda: bias_gelu(on_paper(4112, 4097), on_paper(4097)), "sm_90")
+    assert made.kernel == "bias_gelu_wrapped_kernel"
+    assert set(made.sass.stores) == {16} and set(made.sass.loads) == {16, 2}
+
+
+def test_exponentials_and_one_reciprocal_a_row():
+    row, wide = (compile(ALIGNED[name], "sm_90") for name in ("softmax", "softmax wide"))
+    assert row.sass.special["ex2"] == 4096 // (row.num_warps * 32) and row.sass.special["rcp"] == 1
+    a_step, lanes = 65536 // (32 * 32), 65536 // 8 // (32 * 32)  # elements and lanes of a thread
+    assert wide.sass.special["ex2"] == 2 * a_step + 2 * lanes  # in each loop; a lane's sum moves to a new maximum, and to the row's
+
+
+def test_capped_registers_let_an_sm_hold_two_programs_with_rows_of_16384():
+    made = compile(ODD["softmax"], "sm_90")
+    assert (made.registers, made.occupancy.programs) == (64, 2)
 
 
 def test_the_hint_for_unaligned_rows_spares_the_exchange_through_shared_memory():

@@ -119,16 +119,17 @@ def test_tensors_on_two_devices_are_named(only_gpu):
         vector_add(ok, ok.to(only_gpu))
 
 
-def test_blocks_grow_with_small_items_and_for_short_vectors():
+def test_blocks_hold_16_bytes_a_thread():
     assert module.launch_shape(2**26, 4) == (1024, 8)
     assert module.launch_shape(2**26, 2) == (2048, 8)
     assert module.launch_shape(2**20, 4) == (2048, 8)
 
 
-def test_interpreted_work_is_one_launch_whatever_its_length():
-    x = torch.zeros(2**23 + 3, dtype=torch.int8)
-    assert module.parts(x, x, x) == [(x, x, x)]
-    assert module.parts(x[:0]) == []
+def test_only_long_packed_vectors_of_odd_length_are_split():
+    assert module.pays_to_split(2**21 + 1, 2, (1, 1, 1))
+    assert not module.pays_to_split(2**21, 2, (1, 1, 1))
+    assert not module.pays_to_split(2**20 + 1, 2, (1, 1, 1))
+    assert not module.pays_to_split(2**21 + 1, 2, (1, 2, 1))
 
 
 @pytest.mark.gpu
@@ -137,7 +138,6 @@ def test_interpreted_work_is_one_launch_whatever_its_length():
 def test_long_vectors_of_any_length(dtype, extra, only_gpu, rand, agrees):
     n = 2**22 + extra
     x, y = (torch.randn(n, device=only_gpu).to(dtype) for _ in range(2))
-    assert len(module.parts(x, y, x)) == (2 if extra else 1)
     agrees("vector_add", vector_add(x, y), reference.vector_add(x, y))
 
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
-__all__ = ["as_rows", "elements", "on_device_of", "row_warps", "rows_aligned"]
+__all__ = ["as_rows", "blocks", "elements", "empty_like", "on_device_of", "rows_aligned"]
 
 
 def as_rows(name: str, tensor: torch.Tensor) -> torch.Tensor:
@@ -37,29 +37,36 @@ def elements(tensor: torch.Tensor) -> int:
     return count
 
 
-def rows_aligned(*tensors: torch.Tensor) -> bool:
-    """Whether every row of these [rows, columns] or [columns] tensors can be read 16 bytes at a time.
+def blocks(n: int, size: int) -> int:
+    """How many blocks of ``size`` hold ``n`` elements: ``triton.cdiv``, in a tenth of its time on the host."""
+    return -(-n // size)
 
-    That takes what Triton looks for at a launch: a pointer that is a multiple of 16 bytes, a row stride and a
-    width that are multiples of 16 elements, and neighbouring columns next to each other.
+
+def empty_like(tensor: torch.Tensor) -> torch.Tensor:
+    """A new contiguous tensor of the same shape, dtype and device, whatever the strides of this one."""
+    return torch.empty_like(tensor) if tensor.is_contiguous() else tensor.new_empty(tensor.shape)
+
+
+def rows_aligned(rows: torch.Tensor, vector: torch.Tensor | None = None) -> bool:
+    """Whether every row of a [rows, columns] tensor, and a [columns] one, can be read 16 bytes at a time.
+
+    That takes what Triton looks for at a launch: pointers that are multiples of 16 bytes, a row stride and a width
+    that are multiples of 16 elements, and neighbouring columns next to each other.
     """
-    return all(
-        t.data_ptr() % 16 == 0 and t.shape[-1] % 16 == 0 and t.stride(-1) == 1 and all(s % 16 == 0 for s in t.stride()[:-1])
-        for t in tensors
+    stride_m, stride_n = rows.stride()
+    return (
+        rows.shape[1] % 16 == 0
+        and stride_m % 16 == 0
+        and stride_n == 1
+        and rows.data_ptr() % 16 == 0
+        and (vector is None or (vector.stride(0) == 1 and vector.data_ptr() % 16 == 0))
     )
 
 
-def row_warps(block: int) -> int:
-    """Warps for a tile of ``block`` elements that one program holds at once.
-
-    8 elements a thread up to 1,024, 16 up to 8,192, 32 beyond: enough loads in flight, and the threads still
-    fit their share of the row in registers. At most 32 warps, the limit of a program.
-    """
-    if block <= 1024:
-        return max(1, block // 256)
-    return max(4, block // 512) if block <= 8192 else min(32, block // 1024)
+_HERE = nullcontext()
 
 
 def on_device_of(tensor: torch.Tensor) -> AbstractContextManager:
     """Makes the tensor's GPU the current one, for Triton launches on the current GPU; nothing for a CPU tensor."""
-    return torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext()
+    index = tensor.get_device()
+    return _HERE if index < 0 or index == torch.cuda.current_device() else torch.cuda.device(index)
