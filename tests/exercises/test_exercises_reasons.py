@@ -242,6 +242,7 @@ def test_none_and_wrong_types():
 
     assert "a tuple of 2; it must return the output tensor" in rejected(pair, DOUBLE, "wrong_type").reasons[0].text
     rejected(lambda x: launched(x, torch.empty_like(x)).numpy(), DOUBLE, "wrong_type")
+    rejected(lambda x: launched(x, torch.empty_like(x)).to_sparse(), DOUBLE, "wrong_type")
 
 
 def test_wrong_shape_dtype_and_device():
@@ -272,6 +273,14 @@ def test_a_wrong_second_output_is_named():
 
     assert "[0] of output 1" in rejected(answer, TWO, "wrong_values").reasons[0].text
     assert "a tuple of 2 tensors" in rejected(lambda x: launched(x, torch.empty_like(x)), TWO, "wrong_type").reasons[0].text
+
+
+def test_a_fault_of_the_check_itself_is_no_traceback_for_the_learner():
+    def oracle(x):
+        raise ZeroDivisionError("in the oracle")
+
+    text = rejected(lambda x: launched(x, torch.empty_like(x)), problem(oracle, DOUBLE.cases), "unjudged").reasons[0].text
+    assert "(ZeroDivisionError: in the oracle). That is a fault of the course" in text
 
 
 # memory
@@ -594,6 +603,27 @@ def test_a_fill_that_is_not_named_and_happens_to_be_0_here():
     reason = rejected(row_sum(False), given, "fill").reasons[0]
     assert "names no other: what its masked lanes hold is undefined" in reason.text
     assert reason.source == "x = tl.load(at, mask=offs < n_cols)"
+
+
+@triton.jit
+def scaled_kernel(x_ptr, scale_ptr, out_ptr, n, n_scales, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    scale = tl.load(scale_ptr + offs, mask=offs < n_scales - 2, other=1.0)
+    tl.store(out_ptr + offs, tl.load(x_ptr + offs, mask=offs < n) * scale, mask=offs < n)
+
+
+def test_a_lane_that_is_stored_without_its_value_is_named():
+    def answer(x, scale):
+        out = torch.empty_like(x)
+        scaled_kernel[(1,)](x, scale, out, x.numel(), scale.numel(), BLOCK=32)
+        return out
+
+    given = problem(
+        lambda x, scale: x.double() * scale.double(), (Case((spec(20), spec(20, values="positive"))),), launcher=lambda_of_two
+    )
+    reason = rejected(answer, given, "fill").reasons[0]
+    assert "Masked lanes take part in the result. Lane 18 of program 0 loads nothing from scale_ptr" in reason.text
+    assert "fills the masked lanes of scale_ptr with 1" in reason.text and "out_ptr[18]: a lane that is stored needs its value" in reason.text
 
 
 @triton.jit

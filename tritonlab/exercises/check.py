@@ -26,6 +26,14 @@ SECONDS = 10.0
 
 def check(fn: Any, problem: Problem) -> CheckResult:
     """The verdict on an answer. Nothing that the answer does is raised here, an interrupt apart."""
+    try:
+        return _check(fn, problem)
+    except Exception as e:  # whatever an answer is made of, a learner sees no traceback of ours
+        error = f"{type(e).__name__}: {e}" if str(e) else type(e).__name__
+        return CheckResult(problem.name, "not right", (reason("unjudged", error=error),))
+
+
+def _check(fn: Any, problem: Problem) -> CheckResult:
     wrong = screen(fn, problem)
     if wrong is not None:
         return CheckResult(problem.name, "not right", (wrong,))

@@ -52,9 +52,7 @@ class Built:
 
 
 def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return a.contiguous().numpy(force=True).tobytes() == b.contiguous().numpy(force=True).tobytes() if a.dtype != torch.bfloat16 else (
-        torch.equal(a.contiguous().view(torch.int16), b.contiguous().view(torch.int16))
-    )
+    return torch.equal(a.detach().reshape(-1).contiguous().view(torch.uint8), b.reshape(-1).contiguous().view(torch.uint8))
 
 
 def build(case: Case, seed: int = 0) -> Built:

@@ -7,12 +7,13 @@ from typing import Any, Callable
 import numpy as np
 
 from ..trace.record import short
-from .finding import Finding, number, place
+from .finding import Finding, number, output_args, place
+from .memory import result_places
 from .problem import Problem
 from .run import Outcome, run_case
-from .values import describe, first_bad
+from .values import describe, first_bad, stored_by
 
-__all__ = ["fill_finding", "leak_finding", "low_precision_local", "unnamed_fill_finding"]
+__all__ = ["fill_finding", "leak_finding", "low_precision_local", "unfed_finding", "unnamed_fill_finding"]
 
 _OTHER_FILL = 3.0
 
@@ -63,6 +64,39 @@ def leak_finding(fn: Callable[..., Any], problem: Problem, outcome: Outcome) -> 
         )
         return Finding("fill", outcome, dict(detail=detail), _fill_place(access, launch, outcome), n)
     return None
+
+
+def unfed_finding(fn: Callable[..., Any], problem: Problem, outcome: Outcome) -> Finding | None:
+    """A lane that stores the first wrong element, but whose value one load masked off: only such lanes change with that load's fill."""
+    which, index = first_bad(outcome)
+    found = stored_by(outcome, which, index)
+    if found is None:
+        return None
+    n, launch, store, lane = found
+    before = launch.accesses[: next(i for i, a in enumerate(launch.accesses) if a is store)]
+    loads = {(a.line, a.arg): a for a in before if a.kind == "load" and a.program == store.program and a.mask.size == store.mask.size}
+    for load in loads.values():
+        masked = ~load.mask.reshape(-1)
+        if not masked[lane]:
+            continue
+        again = _again(fn, problem, outcome, _OTHER_FILL, [load.line])
+        if again.error is not None or len(again.seen) != len(outcome.seen):
+            continue
+        moved = (again.seen[which] != outcome.seen[which]) & ~(np.isnan(again.seen[which]) & np.isnan(outcome.seen[which]))
+        own = np.isin(result_places(outcome.results[which]), _places(outcome, which, store, masked & store.mask.reshape(-1)))
+        others = np.isin(result_places(outcome.results[which]), _places(outcome, which, store, ~masked & store.mask.reshape(-1)))
+        if moved[own].any() and not moved[others].any():
+            detail = (
+                f"Lane {lane} of program {short(store.program)} loads nothing from {load.arg} ({_fill_of(load)[:-1]}), but it is on "
+                f"in the store of line {store.line}, {store.arg}[{int(store.offsets.reshape(-1)[lane])}]: a lane that is stored needs its value."
+            )
+            return Finding("fill", outcome, dict(detail=detail), dict(_fill_place(load, launch, outcome), lane=lane), n)
+    return None
+
+
+def _places(outcome: Outcome, which: int, access: Any, lanes: np.ndarray) -> np.ndarray:
+    start = next(arg.storage_offset for _, _, arg in output_args(outcome, which) if arg.name == access.arg)
+    return access.offsets.reshape(-1)[lanes] + start
 
 
 def unnamed_fill_finding(fn: Callable[..., Any], problem: Problem, outcome: Outcome) -> Finding | None:

@@ -12,6 +12,7 @@ TEMPLATES: dict[str, str] = {
     # before anything runs
     "wrong_kind": "{what}",
     "wrong_signature": "{own} cannot be called with the {count} arguments that the exercise gives it; it must take {call}.",
+    "unjudged": "The check itself failed on this answer ({error}). That is a fault of the course, not yours; please report it.",
     # the call does not come back
     "raises": "{who} raises {error}{where}: {message}",
     "budget": "It does not end, or takes far too long: {what}",
@@ -53,7 +54,7 @@ VALUES = ("strides", "never_read", "fill", "precision", "known_wrong", "special"
 
 _ALL = tuple(TEMPLATES)
 EXPLAINS: dict[str, tuple[str, ...]] = {
-    **{code: _ALL for code in ("wrong_kind", "wrong_signature", "raises", "budget", "no_launch", "returns_none", "wrong_type")},
+    **{code: _ALL for code in ("wrong_kind", "wrong_signature", "unjudged", "raises", "budget", "no_launch", "returns_none", "wrong_type")},
     "out_of_bounds": ("never_written", "not_by_launch", "uninitialised", "race", "no_refusal", *VALUES),
     "not_by_launch": ("never_written", "uninitialised", "race", "copied_input", *VALUES),
     "wrong_shape": ("never_written", *VALUES),

@@ -8,7 +8,7 @@ from typing import Any, Callable
 from .finding import Finding
 from .memory import judge_unread
 from .problem import HARD, Problem
-from .probe import fill_finding, leak_finding, low_precision_local
+from .probe import fill_finding, leak_finding, low_precision_local, unfed_finding
 from .reasons import TEMPLATES, VALUES
 from .run import Outcome
 from .values import agrees, describe, first_bad, last_tile, wrong_lane
@@ -81,6 +81,7 @@ def _explain(fn: Callable[..., Any], problem: Problem, outcomes: list[Outcome], 
             return Finding(known.code, first.outcome, dict(detail=f"{known.text} {text}"), fields, launch)
     ordinary = [f for f in wrong if not f.outcome.case.special]
     found = fill_finding(fn, problem, first.outcome)
+    found = found or unfed_finding(fn, problem, first.outcome)
     found = found or judge_unread(outcomes, first, problem)
     found = found or _precision(fn, problem, outcomes, wrong)
     if not found and all(_ragged(f.outcome) for f in wrong):
