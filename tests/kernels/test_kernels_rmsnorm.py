@@ -102,6 +102,12 @@ def test_weight_and_x_may_have_two_dtypes(device, rand, agrees):
     agrees("rmsnorm", out, reference.rmsnorm(x, w))
 
 
+@pytest.mark.parametrize("n_cols", [1, 3, 5, 70])
+def test_the_wide_form_chooses_a_step_for_narrow_rows_too(n_cols, device, rand, agrees):
+    x, w = rand(2, n_cols, device=device), rand(n_cols, device=device)
+    agrees("rmsnorm", rmsnorm(x, w, form="wide"), reference.rmsnorm(x, w))
+
+
 def test_any_number_of_leading_dimensions(device, rand, agrees):
     w = rand(5, device=device)
     for shape in ((5,), (2, 3, 5), (2, 1, 3, 5)):

@@ -86,6 +86,12 @@ def test_a_row_of_a_wider_matrix_does_not_see_its_neighbours(device):
     assert (softmax(x[:, 8:24]) == 1 / 16).all()
 
 
+@pytest.mark.parametrize("n_cols", [1, 3, 5, 70])
+def test_the_wide_form_chooses_a_step_for_narrow_rows_too(n_cols, device, rand, agrees):
+    x = rand(2, n_cols, device=device)
+    agrees("softmax", softmax(x, form="wide"), reference.softmax(x))
+
+
 def test_any_number_of_leading_dimensions(device, rand, agrees):
     for shape in ((5,), (2, 3, 5), (2, 1, 3, 5)):
         x = rand(*shape, device=device)
@@ -144,6 +150,8 @@ ok = torch.zeros(2, 100)
         (ok, {"form": "rows"}, ValueError, "form must be \"row\" or \"wide\"; got 'rows'"),
         (ok, {"BLOCK_SIZE": 64}, ValueError, "BLOCK_SIZE must be at least 100 here; got 64"),
         (ok, {"BLOCK_SIZE": 100}, ValueError, "BLOCK_SIZE must be a power of two, .*; got 100"),
+        (ok, {"BLOCK_SIZE": "128"}, TypeError, "BLOCK_SIZE must be an int; got '128'"),
+        (ok, {"form": "wide", "BLOCK_SIZE": 2}, ValueError, "BLOCK_SIZE must be at least 4 here; got 2"),
         (ok, {"form": "wide", "BLOCK_SIZE": 0}, ValueError, "BLOCK_SIZE must be a power of two, .*; got 0"),
     ],
 )

@@ -132,6 +132,9 @@ def rmsnorm(
     )
     if not usual:
         check_arguments(x, weight, eps, form)
+    for name, block in (("BLOCK_M", BLOCK_M), ("BLOCK_N", BLOCK_N)):
+        if block is not None:
+            check_block(name, block)
     out = empty_like(x)
     if x.numel() == 0:
         return out
@@ -140,7 +143,6 @@ def rmsnorm(
     aligned = rows_aligned(rows, weight)
     form, block_m, block_n, warps = launch_shape(n_cols, x.element_size(), aligned, form, BLOCK_M, BLOCK_N)
     check_block("BLOCK_N", block_n, at_least=n_cols if form == "row" else 1)
-    check_block("BLOCK_M", block_m)
     if form == "wide" and block_m > 1:
         raise ValueError(f'BLOCK_M must be 1 with form="wide"; got {block_m}')
     strides = (*rows.stride(), weight.stride(0), n_cols, 1)
@@ -173,7 +175,7 @@ def launch_shape(
     form = form or ("row" if n_cols <= (WIDEST_TILE if aligned else WIDEST_TILE // 2) else "wide")
     if form == "wide":
         most = 2**16 // itemsize if aligned else 2**14
-        block_n = min(most, triton.next_power_of_2(n_cols // 4)) if block_n is None else block_n
+        block_n = max(1, min(most, triton.next_power_of_2(n_cols // 4))) if block_n is None else block_n
         return form, 1 if block_m is None else block_m, block_n, max(1, min(32, block_n * itemsize // 512))
     block_n = triton.next_power_of_2(n_cols) if block_n is None else block_n
     block_m = max(1, (2048 if aligned else 1024) // block_n) if block_m is None else block_m

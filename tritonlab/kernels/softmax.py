@@ -98,7 +98,8 @@ def softmax(
     in x's dtype and shape, contiguous. Rows of -inf, with +inf or with NaN give NaN, as in torch.
     form: "row", the whole row in one tile, or "wide", the row in steps of BLOCK_SIZE, read twice; if left out,
     "wide" for more than 16,384 columns.
-    BLOCK_SIZE: a power of two, at least n_cols for "row" and at least 8 for "wide"; num_warps: warps a program; both chosen if left out.
+    BLOCK_SIZE: a power of two, at least n_cols for "row" and at least 8 for "wide"; num_warps: warps a program; both
+    chosen if left out.
 
     No gradient is recorded. Raises ``TypeError`` or ``ValueError`` that names the argument and its shape, strides,
     dtype or device.
@@ -112,6 +113,8 @@ def softmax(
     )
     if not usual:
         check_arguments(x, form)
+    if BLOCK_SIZE is not None:
+        check_block("BLOCK_SIZE", BLOCK_SIZE)
     out = empty_like(x)
     if x.numel() == 0:
         return out
