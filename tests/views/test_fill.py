@@ -213,3 +213,21 @@ def test_an_output_can_be_chosen():
 def test_samples_have_names_of_their_own():
     names = [name for name, _ in samples()]
     assert len(set(names)) == len(names) and all(n.startswith("fill-") for n in names)
+
+
+def test_a_weight_loaded_once_for_a_block_of_rows_is_left_out():
+    values = np.arange(10, dtype=np.float32).reshape(2, 5)
+    cols, rows = np.arange(8), np.arange(2)[:, None]
+    mask = np.broadcast_to(cols < 5, (2, 8))
+    block = np.zeros((2, 8), np.float32)
+    block[:, :5] = values
+    accesses = (
+        Access("load", "x_ptr", (0, 0, 0), 5, rows * 5 + cols, mask, block, other=True),
+        Access("load", "w_ptr", (0, 0, 0), 6, cols, cols < 5, np.ones(8, np.float32), other=True),
+        Access("store", "out_ptr", (0, 0, 0), 7, rows * 5 + cols, mask, block),
+    )
+    args = (s.tensor("x_ptr", 0, values), s.tensor("w_ptr", 1, np.ones(5, np.float32)), s.tensor("out_ptr", 2, values))
+    view = fill({0.0: Launch("k", (1, 1, 1), args, accesses=accesses)}, reference=values)
+    assert [load["arg"] for load in view.data["loads"]] == ["x_ptr"] and view.data["first"] == [0, 5, 10]
+    one = fill({0.0: Launch("k", (1, 1, 1), args, accesses=(accesses[1], *accesses[::2]))}, reference=values)
+    assert [load["arg"] for load in one.data["loads"]] == ["x_ptr"] and one.data["first"] == [0, 5, 10]

@@ -8,39 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..trace.record import Access, Launch, Trace, trim
 from .base import View, pack
-from .touches import linear
+from .fill_rows import Row, check_alike, rows_of, sites
 from .values import number
 
 __all__ = ["FillView", "fill", "samples"]
-
-MOST_ROWS, MOST_LANES = 64, 1024
 
 
 class FillView(View):
     """A panel for each fill: every row's lanes with the values they took, and its result against the reference."""
 
     module = "fill.js"
-
-
-@dataclass
-class _Row:
-    """What one row of a block did: its lanes at the load in question, and what was stored for it."""
-
-    program: int
-    values: np.ndarray
-    mask: np.ndarray
-    offsets: np.ndarray
-    result: np.ndarray
-    expected: np.ndarray
-    places: np.ndarray
-    stored_lanes: np.ndarray
+    parts = ("fill_model.js", "fill_panel.js")
 
 
 def fill(
@@ -67,18 +51,22 @@ def fill(
     first = next(iter(runs.values()))
     stored = _stored_arg(first, out)
     expected = _expected(first, stored, reference)
-    sites = _sites(first)
-    panels, loads = [], []
-    for which, site in enumerate(sites):
-        rows = {value: _rows(launch, site, stored, expected) for value, launch in runs.items()}
-        _check_alike(rows, site)
-        shown = next(iter(rows.values()))
-        loads.append(_load_data(first, site, shown))
-        for p, own in enumerate(rows.values()):
-            if which == 0:
-                panels.append({"fill": _text(list(runs)[p]), "values": [], **_results(own, rtol, atol)})
-            panels[p]["values"].append(pack(np.stack([r.values for r in own])))
-    rows = _rows(first, sites[0], stored, expected)
+    by_site = {site: {value: rows_of(launch, site, stored, expected) for value, launch in runs.items()} for site in sites(first)}
+    most = max(len(own) for runs_rows in by_site.values() for own in runs_rows.values())
+    panels: list[dict[str, Any]] = []
+    loads = []
+    rows: list[Row] = []
+    for site, runs_rows in by_site.items():
+        check_alike(runs_rows, site)
+        own_rows = next(iter(runs_rows.values()))
+        if len(own_rows) < most:
+            continue  # such as a weight that is loaded once for a block of rows
+        if not panels:
+            rows = own_rows
+            panels = [{"fill": _text(value), "values": [], **_results(own, rtol, atol)} for value, own in runs_rows.items()]
+        loads.append(_load_data(first, site, own_rows))
+        for panel, own in zip(panels, runs_rows.values()):
+            panel["values"].append(pack(np.stack([r.values for r in own])))
     data = {
         "kernel": first.kernel,
         "grid": list(first.grid),
@@ -142,85 +130,7 @@ def _expected(launch: Launch, stored: str, reference: Any) -> dict[int, float]:
     return dict(zip(arg.offsets().reshape(-1).tolist(), wanted.reshape(-1).tolist()))
 
 
-def _sites(launch: Launch) -> list[tuple[str, int, str]]:
-    """(function, line, argument) of the loads with masked lanes; of all loads where nothing is masked."""
-    every: dict[tuple[str, int, str], bool] = {}
-    for a in launch.accesses:
-        if a.kind == "load":
-            key = (a.function, a.line, a.arg)
-            every[key] = every.get(key, False) or not bool(np.all(a.mask))
-    if not every:
-        raise ValueError(f"{launch.kernel} loads nothing, so no lane is filled")
-    return [key for key, masked in every.items() if masked] or list(every)
-
-
-def _rows(launch: Launch, site: tuple[str, int, str], stored: str, expected: dict[int, float]) -> list[_Row]:
-    loads: dict[int, list[Access]] = {}
-    stores: dict[int, list[Access]] = {}
-    for a in launch.accesses:
-        if a.kind == "load" and (a.function, a.line, a.arg) == site:
-            loads.setdefault(linear(a.program, launch.grid), []).append(a)
-        elif a.kind == "store" and a.arg == stored:
-            stores.setdefault(linear(a.program, launch.grid), []).append(a)
-    rows: list[_Row] = []
-    for program, accesses in sorted(loads.items()):
-        missing = [a for a in (*accesses, *stores.get(program, [])) if a.values is None]
-        if missing:
-            raise ValueError(f"{missing[0]!r} kept no values: the blocks are too large to show")
-        blocks = [(_by_row(a.values, a.mask), _by_row(a.mask, a.mask), _by_row(a.offsets, a.mask)) for a in accesses]
-        many = blocks[0][0].shape[0]
-        for i in range(many):
-            values, mask, offsets = (np.concatenate([b[k][i] for b in blocks]) for k in range(3))
-            if many > 1 and not mask.any():
-                continue  # a row past the end of the tensor
-            rows.append(_Row(program, values, mask, offsets, *_stored_row(stores.get(program, []), i, many, expected)))
-    if len(rows) > MOST_ROWS:
-        raise ValueError(f"the launch has {len(rows)} rows; the fill picture shows at most {MOST_ROWS}, so take fewer")
-    widest = max(r.values.size for r in rows)
-    if widest > MOST_LANES:
-        raise ValueError(f"a row has {widest} lanes; the fill picture shows at most {MOST_LANES}, so take narrower rows")
-    if len({r.values.size for r in rows}) > 1:
-        raise ValueError(f"line {site[1]} loads blocks of different sizes in different programs")
-    return rows
-
-
-def _by_row(values: Any, mask: np.ndarray) -> np.ndarray:
-    """A block as rows × lanes."""
-    block = np.broadcast_to(values, np.shape(mask))
-    return block.reshape(-1, block.shape[-1]) if block.ndim > 1 else block.reshape(1, -1)
-
-
-def _stored_row(stores: list[Access], i: int, many: int, expected: dict[int, float]) -> tuple[np.ndarray, ...]:
-    """Values, right values, offsets and lanes of what was stored for row i of a program's block."""
-    values, places, lanes, before = [], [], [], 0
-    for a in stores:
-        block = [_by_row(x, a.mask) for x in (a.values, a.mask, a.offsets)]
-        if block[0].shape[0] != many:  # one value a row, in a block of its own
-            block = [x.reshape(many, -1) for x in block] if block[0].size % many == 0 else block
-        v, m, o = (x[i if x.shape[0] == many else 0] for x in block)
-        values.append(v[m])
-        places.append(o[m])
-        lanes.append(np.flatnonzero(m) + before)
-        before += m.size
-    if not stores:
-        return (np.zeros(0),) * 2 + (np.zeros(0, np.int64),) * 2
-    where = np.concatenate(places)
-    right = np.array([expected.get(int(o), math.nan) for o in where])
-    return np.concatenate(values), right, where, np.concatenate(lanes)
-
-
-def _check_alike(rows: dict[float, list[_Row]], site: tuple[str, int, str]) -> None:
-    first, *others = rows.values()
-    for other in others:
-        same = len(other) == len(first) and all(
-            a.program == b.program and np.array_equal(a.mask, b.mask) and np.array_equal(a.offsets, b.offsets) and np.array_equal(a.places, b.places)
-            for a, b in zip(first, other)
-        )
-        if not same:
-            raise ValueError(f"the runs differ in more than their fill: line {site[1]} does not touch the same elements in each")
-
-
-def _load_data(launch: Launch, site: tuple[str, int, str], rows: list[_Row]) -> dict[str, Any]:
+def _load_data(launch: Launch, site: tuple[str, int, str], rows: list[Row]) -> dict[str, Any]:
     function, line, arg = site
     held = launch.functions.get(function or launch.kernel)
     at = line - held.first_line if held else -1
@@ -236,7 +146,7 @@ def _load_data(launch: Launch, site: tuple[str, int, str], rows: list[_Row]) -> 
     }
 
 
-def _results(rows: list[_Row], rtol: float, atol: float) -> dict[str, Any]:
+def _results(rows: list[Row], rtol: float, atol: float) -> dict[str, Any]:
     seen = np.concatenate([r.result for r in rows]).astype(np.float64)
     right = np.concatenate([r.expected for r in rows])
     with np.errstate(all="ignore"):
