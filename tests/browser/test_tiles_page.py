@@ -323,6 +323,15 @@ def test_an_error_of_live_lies_over_the_greyed_picture_and_moves_nothing(show):
     assert tab.locator(".tl-printed").inner_text() == "hello"
 
 
+def test_lanes_far_away_are_counted_at_the_side_where_they_went(show):
+    offsets = (np.arange(64) * 400_000_000).astype(np.int32).astype(np.int64)  # wraps as int32 does
+    access = Access("load", "x_ptr", (0, 0, 0), 3, offsets, np.arange(64) < 40)
+    tab = show(tiles(Launch("k", (1, 1, 1), (s.tensor("x_ptr", 0, np.zeros(1000, np.float32)),), accesses=(access,))))
+    below, above = int((offsets < 0).sum()), int((offsets >= 25).sum())
+    texts = [t.replace("\u202f", "") for t in tab.locator(".tl-lanes text").all_text_contents()]
+    assert f"◂ {below} lanes as far as {offsets.min()}" in texts and f"▸ {above} lanes as far as {offsets.max()}" in texts
+
+
 def test_values_are_shown_exactly(show):
     x = np.array([0.1, 1e-8, 16777216.0, -0.0, np.nan, 1 / 3, 123456.789, 2.0], np.float32)
     offsets = np.arange(8)

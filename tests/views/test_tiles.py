@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from tritonlab.errors import OutOfBoundsError
 from tritonlab.trace.record import Access, Launch, TensorArg, Trace
 from tritonlab.views import specimens as s
 from tritonlab.views.tiles import samples, tiles
@@ -133,6 +134,22 @@ def test_the_picture_begins_where_something_is_to_be_seen():
 def test_a_trace_with_one_launch_is_that_launch():
     launch = s.vector_add()
     assert tiles(Trace((launch,))).data == tiles(launch).data
+
+
+def test_the_access_that_ended_a_launch_is_shown_though_the_trace_leaves_it_out():
+    whole = s.vector_add(masked=False)
+    before = Launch(**{**vars(whole), "accesses": whole.accesses[:45], "error": "out of range"})
+    failed = whole.accesses[45]
+    error = OutOfBoundsError("out of range")
+    error.kernel = error.function = "vector_add_kernel"
+    error.kind, error.arg, error.program, error.line = failed.kind, failed.arg, failed.program, failed.line
+    error.offsets, error.mask = failed.offsets, failed.mask
+    view = tiles(Trace((before,), error=error))
+    assert repr(view) == "<TileView vector_add_kernel 16 programs × 64 lanes, 24 out of range, first in program 15, ended by an error>"
+    last = decode(browser(view.data), whole.grid)[-1]
+    assert (last.arg, last.program, last.line) == ("x_ptr", (15, 0, 0), 6) and np.array_equal(last.offsets, failed.offsets) and last.values is None
+    assert view.data["start"] == 15 and not view.data["values_left_out"]
+    assert tiles(Trace((before,), error=ValueError("another"))).data == tiles(before).data
 
 
 @pytest.mark.parametrize(

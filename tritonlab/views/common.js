@@ -184,7 +184,7 @@ const tl = (() => {
     if (Object.is(v, -0)) text = "-0";
     return /[.e]/.test(text) || /^python/.test(dtype) && Number.isInteger(v) === false ? text : `${text}.0`;
   };
-  const group = (n) => (Math.abs(n) < 10000 ? String(n) : String(n).replace(/\B(?=(\d{3})+$)/g, "\u2009"));
+  const group = (n) => (Math.abs(n) < 10000 ? String(n) : String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
   const count = (n, noun) => `${group(n)} ${noun}${n === 1 ? "" : "s"}`;
 
   const TYPES = {

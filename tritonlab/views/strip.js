@@ -80,7 +80,7 @@ Object.assign(tl, (() => {
     for (const s of all) {
       const [a, b] = ends(s);
       if (a >= lo - near && b < hi + near) [lo, hi] = [Math.min(lo, a), Math.max(hi, b + 1)];
-      else if (a < hi + near && b >= lo - near) [lo, hi] = [Math.max(lo - near, Math.min(lo, a)), Math.min(hi + near, Math.max(hi, b + 1))];
+      else if (Math.abs(s.step) <= 1 && a < hi + near && b >= lo - near) [lo, hi] = [Math.max(lo - near, Math.min(lo, a)), Math.min(hi + near, Math.max(hi, b + 1))];
     }
     const room = Math.max(2, Math.ceil((least - (hi - lo)) / 2), Math.round((hi - lo) * 0.12));
     const most = Math.max(arg.extent, hi) + Math.min(room, 8);
@@ -100,7 +100,13 @@ Object.assign(tl, (() => {
     const { x, cell, lo, hi } = scale;
     const d = { on: "", masked: "", bad: "" };
     let cuts = "";
-    const texts = [];
+    const texts = [], taken = [];
+    const write = (at, text, more) => {
+      const half = text.length * 3.1 + 1;
+      if (taken.some(([from, to]) => at + half > from && at - half < to)) return; // never one text over another
+      taken.push([at - half, at + half]);
+      texts.push({ x: at, text, ...more });
+    };
     for (const s of row.segments) {
       const [a, b] = ends(s);
       if (b < lo || a >= hi) continue;
@@ -116,11 +122,11 @@ Object.assign(tl, (() => {
       }
       const last = s.lane + s.count - 1;
       const each = String(last).length * 6.2 + 3 <= cell;
-      if (s.step === 0 && s.count > 1) texts.push({ x: x(a + 0.5), text: `×${s.count}`, state: s.state, free: cell < 24 });
+      if (s.step === 0 && s.count > 1) write(x(a + 0.5), `×${s.count}`, { state: s.state, free: cell < 24 });
       else if (each) {
         for (let i = 0; i < s.count; i++) {
           const o = s.offset + i * s.step;
-          if (o >= lo && o < hi) texts.push({ x: x(o + 0.5), text: String(s.lane + i), state: s.state });
+          if (o >= lo && o < hi) write(x(o + 0.5), String(s.lane + i), { state: s.state });
         }
       } else {
         const left = x(Math.max(a, lo)), right = x(Math.min(b + 1, hi));
@@ -128,10 +134,41 @@ Object.assign(tl, (() => {
         const wide = s.count === 1 ? `lane ${s.lane}${noun}` : `lanes ${s.lane}…${last}${noun}`;
         const short = s.count === 1 ? `${s.lane}` : `${s.lane}…${last}`;
         const text = [wide, short].find((t) => t.length * 6.1 + 6 <= right - left);
-        if (text) texts.push({ x: (left + right) / 2, text, state: s.state });
+        if (text) write((left + right) / 2, text, { state: s.state });
       }
     }
     return { d, cuts, texts };
+  };
+
+  // Lanes that lie outside the window: how many, and where the farthest is, written where no lane stands.
+  const strayNotes = (row, lo, hi, x, left, right) => {
+    const sides = [{ n: 0, far: 0, bad: false }, { n: 0, far: 0, bad: false }];
+    let from = Infinity, to = -Infinity;
+    for (const s of row.segments) {
+      const [a, b] = ends(s), step = Math.abs(s.step) || 1;
+      const before = a >= lo ? 0 : Math.min(s.count, s.step === 0 ? s.count : Math.ceil((lo - a) / step));
+      const after = b < hi ? 0 : Math.min(s.count, s.step === 0 ? s.count : Math.floor((b - hi) / step) + 1);
+      for (const [side, n, far] of [[sides[0], before, a], [sides[1], after, b]]) {
+        if (!n) continue;
+        side.far = side.n ? (side === sides[0] ? Math.min : Math.max)(side.far, far) : far;
+        side.n += n;
+        side.bad = side.bad || s.state === "bad";
+      }
+      if (before + after < s.count) {
+        from = Math.min(from, x(Math.max(a, lo)));
+        to = Math.max(to, x(Math.min(b + 1, hi)));
+      }
+    }
+    const notes = [];
+    let free = to > from ? to + 8 : left + 2;
+    for (const [i, side] of sides.entries()) {
+      if (!side.n) continue;
+      const text = `${i ? "▸" : "◂"} ${tl.count(side.n, "lane")} as far as ${tl.group(side.far)}`, wide = text.length * 6.1;
+      const at = i === 0 && from - left > wide + 8 ? left + 2 : i === 1 && right - free > wide ? Math.max(free, right - wide) : free;
+      if (at === free || i === 1) free = at + wide + 8;
+      notes.push({ x: at, text, bad: side.bad });
+    }
+    return notes;
   };
 
   const strip = (spec) => {
@@ -242,16 +279,7 @@ Object.assign(tl, (() => {
           own.append(tl.svg("rect", { x: mid - w / 2, y: memory - 1, width: w, height: MEMORY + 2, rx: 2, fill: "none", stroke: "var(--tl-ink)", "stroke-width": 2 }));
         }
       }
-      const strays = row.segments.map((s) => ({ s, e: ends(s) }));
-      const left = strays.filter(({ e }) => e[1] < lo), beyond = strays.filter(({ e }) => e[0] >= hi);
-      for (const [list, at, sign, anchor] of [[left, gutter + 2, "◂", "start"], [beyond, Math.min(width - 2, Math.max(right - 2, gutter + 160)), "▸", "end"]]) {
-        const n = list.reduce((sum, { s }) => sum + s.count, 0);
-        if (!n) continue;
-        const bad = list.some(({ s }) => s.state === "bad");
-        const far = sign === "◂" ? list[0].e[0] : list[list.length - 1].e[1];
-        const text = `${tl.count(n, "lane")} at ${tl.group(far)}`;
-        own.append(label(at, top + 13, sign === "◂" ? `${sign} ${text}` : `${text} ${sign}`, { class: bad ? "tl-bad tl-halo" : "tl-halo", "font-size": 10.5, "text-anchor": anchor }));
-      }
+      strayNotes(row, lo, hi, x, gutter, Math.max(right, Math.min(width, gutter + 340))).forEach((n) => own.append(label(n.x, top + 13, n.text, { class: n.bad ? "tl-bad tl-halo" : "tl-halo", "font-size": 10.5, "text-anchor": "start" })));
       own.append(label(gutter - 8, top + 13, `${row.title} ↓`, { "text-anchor": "end", class: "tl-quiet", "font-size": 11 }));
       g.append(own);
     }

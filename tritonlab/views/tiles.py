@@ -5,6 +5,7 @@ Python lays the launch's accesses out once (``touches``); ``tiles.js`` finds its
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ def tiles(t: Trace | Launch, program: int | Program | None = None, picture: str 
     ``"memory"`` draws strips, low to high offset, ``"matrix"`` draws 2-D tensors as rows and columns; the view offers
     both where both make sense, and this is the one to begin with.
 
+    A trace that ended by an access out of range (``lab.trace(..., errors="keep")``) shows that access too.
+
     ``TypeError`` when ``t`` is neither; ``ValueError`` when a trace holds no launch or several, for a program
     that the grid does not have, and for an unknown picture.
     """
@@ -58,13 +61,22 @@ def _launch(t: Any) -> Launch:
     if isinstance(t, Launch):
         return t
     if isinstance(t, Trace):
-        return t.launch
+        return _with_what_failed(t.launch, t.error)
     hint = ""
     if callable(t):
         hint = "; hand it to lab.trace(...) first and show what that returns"
     elif isinstance(t, (tuple, list)) and t and all(isinstance(x, Launch) for x in t):
         hint = "; choose one of them, as in tiles(t.launches[0])"
     raise TypeError(f"tiles takes a Trace with one launch, or a Launch; got {type(t).__name__}{hint}")
+
+
+def _with_what_failed(launch: Launch, error: Any) -> Launch:
+    """The launch with the access that ended it, which the trace itself leaves out because nothing was touched."""
+    offsets, mask = getattr(error, "offsets", None), getattr(error, "mask", None)
+    if offsets is None or mask is None or not getattr(error, "arg", None) or getattr(error, "kernel", "") != launch.kernel:
+        return launch
+    failed = Access(error.kind, error.arg, tuple(error.program), error.line, np.asarray(offsets), np.asarray(mask), function=error.function)
+    return dataclasses.replace(launch, accesses=(*launch.accesses, failed))
 
 
 def _args(launch: Launch) -> list[TensorArg]:

@@ -99,7 +99,9 @@ Object.assign(tl, (() => {
     let tilesAt = null, base = null;
     let window = [lo, hi];
     if (!whole) {
-      window = tl.windowOf(arg, rows, Math.floor((width - gutter) / 16));
+      // An argument that this program leaves alone shows the place where it works on one of the same length.
+      const like = rows.length ? rows : touches.filter((t) => t.arg.extent === arg.extent).slice(0, 1).map((t) => ({ segments: tl.touchSegments(t) }));
+      window = tl.windowOf(arg, like, Math.floor((width - gutter) / 16));
       const key = `${arg.name} ${width}`;
       if (!cache.has(key)) cache.set(key, tilesBase(model, arg, lo, hi, gutter, width, paints));
       const x = (o) => gutter + ((Math.max(lo, Math.min(hi, o)) - lo) / (hi - lo)) * (width - gutter);

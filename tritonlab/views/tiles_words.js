@@ -73,7 +73,11 @@ Object.assign(tl, (() => {
     const at = tl.touchLane(touch, lane);
     const value = at.hasValue ? tl.number(typeof at.value === "bigint" ? String(at.value) : at.value, arg.dtype) : null;
     const where = `${arg.name}[${at.offset}]`;
-    if (at.state === "bad") return { where, does: arg.numel ? `out of range: ${arg.name} has offsets 0…${arg.extent - 1}${arg.solid ? "" : " with gaps"}` : `out of range: ${arg.name} is empty` };
+    if (at.state === "bad") {
+      const holds = arg.numel ? `${arg.name} has offsets 0…${arg.extent - 1}${arg.solid ? "" : ` in steps of its strides (${arg.strides.join(", ")})`}` : `${arg.name} is empty`;
+      const whose = at.offset >= arg.storage[0] && at.offset < arg.storage[1] && arg.numel ? "; that place is in the same allocation, but another tensor's" : "";
+      return { where, does: `out of range: ${holds}${whose}` };
+    }
     if (at.state === "masked") {
       if (site.kind !== "load") return { where, does: "masked: nothing is written" };
       const fill = value === null ? "" : ` ${value}`;
@@ -88,7 +92,7 @@ Object.assign(tl, (() => {
     const { data } = model;
     if (data.error) notes.push({ bad: true, text: `The launch ended by an error: ${data.error}` });
     const strays = model.args.filter((a) => a.touches.some((t) => tl.touchCounts(t).bad));
-    if (strays.length) notes.push({ bad: true, text: `Lanes out of range of ${list(strays.map((a) => `\`${a.name}\``))}: on a GPU they read or overwrite whatever lies there.` });
+    if (strays.length && !data.error) notes.push({ bad: true, text: `Lanes out of range of ${list(strays.map((a) => `\`${a.name}\``))}: on a GPU they read or overwrite whatever lies there.` });
     for (const arg of model.args) {
       const { stores, loads, atomics } = arg.touched;
       if (stores.shared) notes.push({ bad: true, text: `${tl.count(stores.shared, "element")} of \`${arg.name}\` ${stores.shared === 1 ? "is" : "are"} stored by several programs (up to ${stores.most}): on a GPU any of them may come last.` });

@@ -13,7 +13,7 @@ from typing import Any, Iterable, NamedTuple
 
 import numpy as np
 
-from ..trace.record import Launch, Program, TensorArg
+from ..trace.record import Access, Launch, Program, TensorArg
 from .base import pack, plain, unpack
 
 __all__ = ["Touch", "arg_data", "columns", "decode", "encode", "linear", "program_at", "runs", "unruns"]
@@ -150,7 +150,15 @@ def encode(launch: Launch, values: int = VALUES) -> dict[str, Any]:
                 "values": kept,
             }
         )
-    return plain({"sites": out, "values_left_out": left_out or any(a.values is None for a in launch.accesses)})
+    return plain({"sites": out, "values_left_out": left_out or any(_lost(a, launch) for a in launch.accesses)})
+
+
+def _lost(access: Access, launch: Launch) -> bool:
+    """Whether an access had values that are not here; one out of range was not carried out and has none."""
+    if access.values is not None:
+        return False
+    known = {a.name: a for a in launch.args}
+    return access.arg in known and bool(np.isin(access.touched, known[access.arg].offsets()).all())
 
 
 def decode(data: dict[str, Any], grid: Program) -> list[Touch]:
