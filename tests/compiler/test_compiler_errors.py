@@ -1,6 +1,9 @@
 """What the compiler refuses is said at the learner's line."""
 
 import dataclasses
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -180,3 +183,15 @@ def test_too_much_shared_memory_is_refused_though_it_compiles(monkeypatch):
     found = refusals(sum_work, targets=["sm_80"])
     assert len(found) == 1 and found[0].message == "needs 16 B of shared memory, and a program on sm_80 gets at most 8 B"
     assert found[0].text.startswith("def summing_kernel(") and "smaller blocks" in found[0].hint
+
+
+def test_a_static_assert_fails_also_after_interpreted_launches():
+    """The code generator knows tl.static_assert by identity, so it must not be imported while a launch replaces it."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import torch, tritonlab as lab, test_compiler_errors as t\n"
+        "t.broken_kernel[(1,)](torch.zeros(64), 1, WHAT='good')\n"
+        "with lab.expect_error(t.CompileError): lab.compile(t.work('assert'))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, os.path.dirname(__file__)], capture_output=True, text=True)
+    assert ran.returncode == 0 and "not good" in ran.stdout, ran.stderr
