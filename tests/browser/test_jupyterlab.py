@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import nbformat
 import pytest
 
 from tritonlab.views.jupyterlab import open_notebook, serve_lab
 from tritonlab.views.screenshots import SERIOUS, axe_source, faults_of
-
-CHAPTER = Path(__file__).resolve().parents[2] / "notebooks" / "01_vector_add.ipynb"
 
 SOURCE = [
     """\
@@ -50,8 +45,6 @@ def server(chromium, tmp_path_factory):
     book = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}})
     book.cells = [nbformat.v4.new_code_cell(source) for source in SOURCE]
     nbformat.write(book, root / "views.ipynb")
-    if CHAPTER.exists():
-        shutil.copy(CHAPTER, root)
     with serve_lab(root) as lab:
         yield lab
 
@@ -174,19 +167,3 @@ def test_the_outputs_have_no_serious_accessibility_fault(book):
         assert [f for f in faults_of(book.tab, axe, within) if f["impact"] in SERIOUS] == []
     book.tab.evaluate("() => document.querySelector('.tl-tiles input[type=range]').closest('label').replaceWith(Object.assign(document.createElement('input'), { type: 'range' }))")
     assert [f["rule"] for f in faults_of(book.tab, axe, ".tl-tiles") if f["impact"] in SERIOUS] == ["label"]
-
-
-@pytest.mark.skipif(not CHAPTER.exists(), reason="there is no notebooks/01_vector_add.ipynb yet")
-def test_chapter_1_runs_to_its_end_and_its_first_tiles_can_be_explored(chromium, server):
-    with open_notebook(chromium, server, CHAPTER.name) as opened:
-        opened.run_all()
-        expected = sum("raises-exception" in c["metadata"].get("tags", []) for c in opened.cells())
-        assert len(opened.errors()) <= expected and opened.faults == []
-        view = opened.tab.locator(".tl-tiles").first
-        view.scroll_into_view_if_needed()
-        view.locator(".tl-picture").focus()
-        opened.tab.keyboard.press("Home")
-        until(opened.tab, view, "Program 0 of")
-        opened.tab.keyboard.press("ArrowRight")
-        until(opened.tab, view, "Program 1 of")
-        assert opened.faults == []

@@ -36,6 +36,13 @@ ASK = """async (code) => {
   return said;
 }"""
 
+RUN_CELL = """async ([index, source]) => {
+  const notebook = window.jupyterapp.shell.currentWidget.content;
+  notebook.activeCellIndex = index;
+  if (source !== null) notebook.widgets[index].model.sharedModel.setSource(source);
+  await window.jupyterapp.commands.execute("notebook:run-cell");
+}"""
+
 
 class Lab:
     """A running server: ``url`` and ``token``; ``root`` is the folder that it serves."""
@@ -112,6 +119,13 @@ class Opened:
         self.tab.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
         self.tab.set_default_timeout(30_000)
 
+    def run_cell(self, index: int, source: str | None = None) -> str:
+        """Run one cell, with a new source if one is given; all text that it shows."""
+        self.tab.evaluate(RUN_CELL, [index, source])
+        outputs = self.cells()[index]["outputs"]
+        texts = [o.get("text") or o.get("data", {}).get("text/plain") or "\n".join(o.get("traceback", [])) for o in outputs]
+        return "\n".join("".join(t) if isinstance(t, list) else t for t in texts)
+
     def cells(self) -> list[dict[str, Any]]:
         """The notebook's cells as nbformat has them, from the model in the browser."""
         return self.tab.evaluate(CELLS)
@@ -121,8 +135,8 @@ class Opened:
         return self.tab.evaluate(ASK, code)
 
     def errors(self) -> list[str]:
-        """The error outputs of all cells."""
-        outputs = [o for c in self.cells() for o in c.get("outputs", [])]
+        """The error outputs of all cells that are not tagged to end in one."""
+        outputs = [o for c in self.cells() if "raises-exception" not in c["metadata"].get("tags", []) for o in c.get("outputs", [])]
         return [f"{o['ename']}: {o['evalue']}" for o in outputs if o["output_type"] == "error"]
 
 
