@@ -122,6 +122,14 @@ def test_elements_that_several_programs_touch_are_counted(launch, way, shared, m
     assert found == {"shared": shared, "most": most}
 
 
+def test_elements_that_no_program_stores_are_counted():
+    whole = s.vector_add(150, 64)
+    part = Launch(**{**vars(whole), "grid": (2, 1, 1), "accesses": whole.accesses[:6]})
+    assert [a["unwritten"] for a in tiles(part).data["args"]] == [0, 0, 22]
+    assert [a["unwritten"] for a in tiles(whole).data["args"]] == [0, 0, 0]
+    assert [a["unwritten"] for a in tiles(Launch(**{**vars(part), "error": "stopped"})).data["args"]] == [0, 0, 0]
+
+
 def test_the_picture_begins_where_something_is_to_be_seen():
     assert tiles(s.vector_add()).data["start"] == 15
     assert tiles(s.vector_add(1024)).data["start"] is None

@@ -106,13 +106,22 @@ def _outside(launch: Launch, access: Access) -> int:
 
 
 def _shared(launch: Launch, name: str) -> dict[str, Any]:
-    """How many elements several programs load, store or update, and how many programs meet on one at most."""
+    """How many elements several programs load, store or update, how many programs meet on one, how many stay unwritten."""
     ways = {"loads": [], "stores": [], "atomics": []}
     for a in launch.accesses:
         if a.arg == name and a.mask.any():
             way = {"load": "loads", "store": "stores"}.get(a.kind, "atomics")
             ways[way].append((linear(a.program, launch.grid), a.touched.ravel()))
-    return {"touched": {way: dict(zip(("shared", "most"), _meetings(touched))) for way, touched in ways.items()}}
+    touched = {way: dict(zip(("shared", "most"), _meetings(found))) for way, found in ways.items()}
+    return {"touched": touched, "unwritten": _unwritten(launch, name, [o for _, o in ways["stores"] + ways["atomics"]])}
+
+
+def _unwritten(launch: Launch, name: str, written: list[np.ndarray]) -> int:
+    """How many elements of an argument that the launch writes it leaves as they were; 0 when the record is partial."""
+    if not written or launch.error or launch.left_out:
+        return 0
+    left = np.unique(launch.arg(name).offsets())
+    return int(left.size - np.isin(left, np.concatenate(written)).sum())
 
 
 def _meetings(touched: list[tuple[int, np.ndarray]]) -> tuple[int, int]:

@@ -109,6 +109,7 @@ Object.assign(tl, (() => {
       const own = tl.svg("g", { transform: `translate(0 ${y})` });
       own.append(tl.label(gutter - 8, 13, "tiles", { "text-anchor": "end", class: "tl-quiet", "font-size": 11 }));
       let d = "", masked = "", bad = "", thin = false;
+      const spans = [];
       for (const touch of model.of(program)) {
         if (touch.arg !== arg) continue;
         for (const s of tl.touchSegments(touch)) {
@@ -127,6 +128,7 @@ Object.assign(tl, (() => {
           if (s.state === "on") {
             d += mark;
             thin = thin || pieces.length > 1;
+            spans.push([x(a), x(b + 1)]);
           } else if (s.state === "masked") masked += mark;
           else bad += mark;
         }
@@ -134,12 +136,14 @@ Object.assign(tl, (() => {
       if (masked) own.append(tl.svg("path", { d: masked, fill: paints.masked, stroke: "var(--tl-line-2)" }));
       if (bad) own.append(tl.svg("path", { d: bad, fill: paints.error, stroke: "var(--tl-error)", "stroke-width": 1.5 }));
       if (d) own.append(tl.svg("path", { d, fill: paints.program(program), stroke: thin ? "none" : "var(--tl-ink)", "stroke-width": 1.2, class: "tl-chosen" }));
-      const here = rows.flatMap((r) => r.segments).filter((s) => s.state === "on").map((s) => tl.segmentEnds(s)).filter(([a]) => a >= lo && a < hi);
-      if (here.length) {
-        const a = Math.min(...here.map((e) => e[0])), b = Math.max(...here.map((e) => e[1])) + 1;
-        const name = model.name(program), mid = Math.min(width - 3, (x(a) + x(b)) / 2);
-        if (x(b) - x(a) < 12) own.append(tl.svg("path", { d: `M${mid.toFixed(1)} -1l-4 -6h8z`, fill: "var(--tl-ink)" }));
-        if (!thin && x(b) - x(a) >= name.length * 6.4 + 5) own.append(tl.label((x(a) + x(b)) / 2, 13, name, { ...tl.onProgram(program), "font-weight": 600 }));
+      const name = model.name(program);
+      for (const [a, b] of thin ? [] : spans) {
+        if (b - a >= name.length * 6.4 + 5) own.append(tl.label((a + b) / 2, 13, name, { ...tl.onProgram(program), "font-weight": 600 }));
+      }
+      if (spans.length && Math.max(...spans.map(([a, b]) => b - a)) < 12) {
+        const here = rows.flatMap((r) => r.segments).filter((s) => s.state === "on").map((s) => tl.segmentEnds(s)).filter(([a]) => a >= lo && a < hi);
+        const mid = here.length ? Math.min(width - 3, (x(Math.min(...here.map((e) => e[0]))) + x(Math.max(...here.map((e) => e[1])) + 1)) / 2) : null;
+        if (mid !== null) own.append(tl.svg("path", { d: `M${mid.toFixed(1)} -1l-4 -6h8z`, fill: "var(--tl-ink)" }));
       }
       own.append(tl.svg("path", { d: `M${x(window[0]).toFixed(1)} ${TILES}L${gutter} ${TILES + ZOOM}H${width}L${x(window[1]).toFixed(1)} ${TILES}z`, fill: "var(--tl-bg-2)", stroke: "var(--tl-line)", "stroke-width": 1 }));
       g.append(own);

@@ -98,6 +98,7 @@ Object.assign(tl, (() => {
       if (stores.shared) notes.push({ bad: true, text: `${tl.count(stores.shared, "element")} of \`${arg.name}\` ${stores.shared === 1 ? "is" : "are"} stored by several programs (up to ${stores.most}): on a GPU any of them may come last.` });
       if (atomics.shared) notes.push({ text: `${tl.count(atomics.shared, "element")} of \`${arg.name}\` ${atomics.shared === 1 ? "is" : "are"} updated by several programs (up to ${atomics.most}), atomically.` });
       if (loads.shared) notes.push({ text: `${tl.count(loads.shared, "element")} of \`${arg.name}\` ${loads.shared === 1 ? "is" : "are"} loaded by several programs (up to ${tl.group(loads.most)}).` });
+      if (arg.unwritten) notes.push({ text: `${tl.count(arg.unwritten, "element")} of \`${arg.name}\` ${arg.unwritten === 1 ? "is" : "are"} stored by no program.` });
       if (arg.numel === 0) notes.push({ text: `\`${arg.name}\` is empty.` });
     }
     if (data.left_out) notes.push({ text: `${tl.count(data.left_out, "access").replace("accesss", "accesses")} more were not recorded and are not shown.` });
