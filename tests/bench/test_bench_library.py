@@ -113,5 +113,7 @@ def test_the_shipped_vector_add_is_the_whole_sweep_at_the_speed_of_a_copy():
     assert set(ms.dtypes) == {"float32", "float16", "bfloat16"}
     assert ms.implementations == ("tritonlab", "torch", "torch.compile")
     assert len(ms) == 17 * 3 * 3
-    for m in ms.where(implementation="tritonlab", keep=lambda m: m.numel >= 2**26):
+    # 2^26 elements of float32; 16-bit vectors move as many bytes, and reach the same share, from 2^27
+    enough = 3 * 4 * 2**26
+    for m in ms.where(implementation="tritonlab", keep=lambda m: m.bytes >= enough):
         assert m.bytes / m.seconds >= 0.98 * ms.roofs.copy.rate, m

@@ -110,5 +110,8 @@ def test_the_course_declares_vector_add_as_the_record_needs_it():
 
 @pytest.mark.parametrize("op", list(find_ops()))
 def test_every_op_of_the_course_is_declared_whole(op):
+    rivals = {}  # a part of an op may be a case of its own, beside one with torch of the same shape and dtype
     for case in cases_of([op]):
-        assert case.oracle and case.tolerance and "torch" in case.contenders, case.name
+        assert case.oracle and case.tolerance, case.name
+        rivals.setdefault((case.shape, case.dtype), set()).update(case.contenders)
+    assert all("torch" in names for names in rivals.values()), rivals
