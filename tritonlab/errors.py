@@ -143,12 +143,14 @@ def learner_frames(tb: TracebackType | None) -> list[tuple[str, int, str, str]]:
         filename = frame.f_code.co_filename
         if filename.startswith("<") and not filename.startswith("<ipython"):
             continue
-        if filename.startswith((_PACKAGE, _STDLIB)) or f"{os.sep}site-packages{os.sep}" in filename:
+        if filename.startswith((_PACKAGE, _STDLIB)) or any(f"{os.sep}{place}{os.sep}" in filename for place in ("site-packages", "dist-packages")):
             continue
         text = linecache.getline(filename, lineno, frame.f_globals).strip()
         place = "cell" if _is_cell(filename) else filename.rsplit("/", 1)[-1]
         name = frame.f_code.co_name
-        frames.append((place, lineno, "" if name.startswith("<") else name, text))
+        entry = (place, lineno, "" if name.startswith("<") else name, text)
+        if not frames or frames[-1] != entry:  # a lambda and the line that calls it
+            frames.append(entry)
     return frames
 
 
@@ -196,7 +198,7 @@ class expect_error:
         for t in types:
             if not (isinstance(t, type) and issubclass(t, BaseException)):
                 raise TypeError(f"expect_error takes exception classes, got {t!r}")
-        self.types = types or (Exception, KernelInterrupted)
+        self.types = types or (Exception,)
         self.error: BaseException | None = None
 
     @property
@@ -207,13 +209,14 @@ class expect_error:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> bool:
-        wanted = " or ".join(t.__name__ for t in self.types if t is not KernelInterrupted)
+        wanted = " or ".join(t.__name__ for t in self.types)
         if error is None:
             raise ExpectedError(
                 f"expected {'an error' if self.types[0] is Exception else wanted}, but the block ran through",
                 "if that is right now, take the lines out of `with expect_error():`",
             )
-        if not isinstance(error, self.types):
+        interrupt = isinstance(error, KeyboardInterrupt) and not any(issubclass(t, KeyboardInterrupt) for t in self.types)
+        if interrupt or not isinstance(error, self.types):
             return False
         self.error = error
         print(render(error), file=sys.stdout)

@@ -86,29 +86,34 @@ class _Watch:
         self.condition = threading.Condition()
         self.thread: threading.Thread | None = None
         self.target = 0
+        self.clock: Clock | None = None
         self.deadline = self.wakes = float("inf")
         self.raised = False
 
-    def start(self, deadline: float) -> None:
+    def start(self, clock: Clock) -> None:
         with self.condition:
-            self.target, self.deadline, self.raised = threading.get_ident(), deadline, False
-            if deadline == float("inf"):
+            self.target, self.clock, self.deadline, self.raised = threading.get_ident(), clock, clock.deadline, False
+            if self.deadline == float("inf"):
                 return
             if self.thread is None or not self.thread.is_alive():
                 self.thread = threading.Thread(target=self._watch, name="tritonlab time limit", daemon=True)
                 self.thread.start()
-            elif deadline < self.wakes:
+            elif self.deadline < self.wakes:
                 self.condition.notify()
 
     def stop(self) -> None:
-        """No ``TimeUp`` comes after this; one that comes meanwhile is dropped, any other interrupt waits until it is done."""
+        """No ``TimeUp`` comes after this; one that is on its way is dropped, any other interrupt waits until it is done.
+
+        It is not called back through ``PyThreadState_SetAsyncExc(thread, NULL)``: that leaves Python 3.11 waiting for
+        it for ever, and under a trace function it then never gets past the start of the next function.
+        """
         interrupt: BaseException | None = None
-        for _ in range(3):
+        for _ in range(4):
             try:
                 with self.condition:
-                    target, self.target = self.target, 0
-                if self.raised:
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(target or threading.get_ident()), None)
+                    self.target, self.clock = 0, None
+                for _ in range(2 if self.raised else 0):
+                    pass  # it comes here, if it is still to come
                 break
             except TimeUp:
                 continue
@@ -121,10 +126,12 @@ class _Watch:
         with self.condition:
             while True:
                 now = time.perf_counter()
-                if self.target and now >= self.deadline:
+                if self.target and self.clock is not None and now >= self.deadline:
                     frame = sys._current_frames().get(self.target)
                     if debugging(frame):
-                        self.deadline = float("inf")
+                        self.deadline = self.clock.deadline = float("inf")
+                    elif now < self.clock.deadline + _GRACE:
+                        self.deadline = self.clock.deadline + _GRACE
                     else:
                         self.raised = True
                         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.target), ctypes.py_object(TimeUp))
@@ -154,7 +161,7 @@ class Clock:
 
     def __enter__(self) -> "Clock":
         self.deadline = time.perf_counter() + self.seconds
-        _watch.start(self.deadline + _GRACE)
+        _watch.start(self)
         return self
 
     def __exit__(self, *exc: Any) -> None:

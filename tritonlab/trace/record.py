@@ -37,6 +37,18 @@ def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and bool(a == b)
 
 
+class _Fixed(dict):
+    """A dict that stays as it was made, so that a record with dicts in it is frozen too."""
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("a record cannot be changed; dataclasses.replace makes a changed copy")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return type(self), (dict(self),)
+
+
 class _Record:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -225,7 +237,8 @@ class Function(_Record):
 class Launch(_Record):
     """One launch: ``kernel[grid](...)``.
 
-    ``grid`` has three numbers. ``args`` are the tensor arguments in the kernel's order, ``scalars`` the other
+    ``grid`` has three numbers. ``args`` are the tensor arguments in the kernel's order, and after them ("memory 1", ...)
+    the tensors that it reached through pointers which it read from memory; ``scalars`` are the other
     run-time arguments, ``meta`` the constexprs, ``options`` what else the launch named (num_warps, num_stages).
     ``accesses`` come in the order in which they happened; ``left_out`` counts those past the trace's bound.
     ``steps`` maps each chosen program to its steps. ``functions`` holds the kernel's source and that of every
@@ -244,6 +257,10 @@ class Launch(_Record):
     steps: dict[Program, tuple[Step, ...]] = field(default_factory=dict)
     error: str | None = None
     triton_version: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("scalars", "meta", "options", "functions", "steps"):
+            object.__setattr__(self, name, _Fixed(getattr(self, name)))
 
     @property
     def programs(self) -> int:
