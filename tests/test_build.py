@@ -76,7 +76,7 @@ def test_a_notebook_is_executed_photographed_and_stored_fit(tmp_path, camera):
     assert [cell.execution_count for cell in cells] == [1, 2, 3, 4, 5, 6]
     assert cells[0].outputs[0].text == "''\n"
     assert cells[2].outputs[0].data == {
-        "image/png": notebook.plain_png(base64.b64encode(png("<p>one")).decode()),
+        "image/png": notebook.plain_png(base64.b64encode(builder._smaller(png("<p>one"))).decode()),
         "text/plain": "<View one>",
     }
     assert cells[2].outputs[0].metadata.tritonlab == {
