@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 STDLIB = sys.stdlib_module_names
 
-RESULTS = ("tritonlab.trace.record", "tritonlab.analysis", "tritonlab.compiler.record",
+RESULTS = ("tritonlab.trace.record", "tritonlab.analysis", "tritonlab.compiler.record", "tritonlab.compiler.limits",
            "tritonlab.bench.measurement", "tritonlab.exercises.result")  # fmt: skip
 
 

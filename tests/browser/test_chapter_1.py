@@ -41,7 +41,7 @@ def exercises(book) -> dict[str, tuple[int, str]]:
 
 def says(tab, view, words: str) -> None:
     """Wait until the view's sentence has these words."""
-    tab.wait_for_function("([view, words]) => view.querySelector('.tl-says').innerText.includes(words)", arg=[view.element_handle(), words], timeout=20_000)
+    tab.wait_for_function("([view, words]) => view.querySelector('.tl-says').innerText.includes(words)", arg=[view.element_handle(), words], timeout=60_000)
 
 
 def test_run_all_ends_without_an_error_and_without_a_word_on_the_console(book):

@@ -31,7 +31,7 @@ def book(chromium, tmp_path_factory):
 
 def says(tab, view, words: str) -> None:
     """Wait until the view's sentence has these words."""
-    tab.wait_for_function("([view, words]) => view.querySelector('.tl-says').innerText.includes(words)", arg=[view.element_handle(), words], timeout=20_000)
+    tab.wait_for_function("([view, words]) => view.querySelector('.tl-says').innerText.includes(words)", arg=[view.element_handle(), words], timeout=60_000)
 
 
 def cell_with(book, words: str) -> tuple[int, str]:

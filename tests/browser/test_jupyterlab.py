@@ -65,7 +65,7 @@ def says(view) -> str:
 def until(tab, view, words: str) -> None:
     """Wait until the view's sentence contains these words."""
     handle = view.element_handle()
-    tab.wait_for_function("([view, words]) => view.querySelector('.tl-says').innerText.includes(words)", arg=[handle, words], timeout=20_000)
+    tab.wait_for_function("([view, words]) => view.querySelector('.tl-says').innerText.includes(words)", arg=[handle, words], timeout=60_000)
 
 
 def test_all_cells_run_without_an_error_and_every_view_is_drawn(book):

@@ -117,7 +117,7 @@ class Opened:
         """Run all cells and wait for the last of them."""
         self.tab.set_default_timeout(seconds * 1000)
         self.tab.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-        self.tab.set_default_timeout(30_000)
+        self.tab.set_default_timeout(60_000)
 
     def run_cell(self, index: int, source: str | None = None) -> str:
         """Run one cell, with a new source if one is given; all text that it shows."""
