@@ -138,12 +138,13 @@ class ExpectedError(TritonlabError, AssertionError):
 
 def learner_frames(tb: TracebackType | None) -> list[tuple[str, int, str, str]]:
     """(place, line number, function, text) of the frames of a traceback that the learner wrote."""
+    machinery = (_PACKAGE, _STDLIB, *_installed("triton"), *_installed("torch"))
     frames = []
     for frame, lineno in traceback.walk_tb(tb):
         filename = frame.f_code.co_filename
         if filename.startswith("<") and not filename.startswith("<ipython"):
             continue
-        if filename.startswith((_PACKAGE, _STDLIB)) or any(f"{os.sep}{place}{os.sep}" in filename for place in ("site-packages", "dist-packages")):
+        if filename.startswith(machinery) or any(f"{os.sep}{place}{os.sep}" in filename for place in ("site-packages", "dist-packages")):
             continue
         text = linecache.getline(filename, lineno, frame.f_globals).strip()
         place = "cell" if _is_cell(filename) else filename.rsplit("/", 1)[-1]
@@ -152,6 +153,12 @@ def learner_frames(tb: TracebackType | None) -> list[tuple[str, int, str, str]]:
         if not frames or frames[-1] != entry:  # a lambda and the line that calls it
             frames.append(entry)
     return frames
+
+
+def _installed(package: str) -> list[str]:
+    """The folder that a package was imported from, which need not be one of the environment's."""
+    file = getattr(sys.modules.get(package), "__file__", None)
+    return [os.path.dirname(os.path.abspath(file)) + os.sep] if file else []
 
 
 def _is_cell(filename: str) -> bool:

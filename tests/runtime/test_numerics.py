@@ -187,16 +187,24 @@ def test_reductions_in_bf16_are_refused_with_the_way_out(how, what):
     assert "x" in caught.value.text and caught.value.function == "reduce_kernel"
 
 
-def test_reductions_of_bf16_that_are_exact():
+def test_sums_of_bf16_in_float32():
     x = torch.tensor([1.0, -3.0, 2.5, 0.1, -2.0, 0.0, 2.5, 1.0], dtype=torch.bfloat16)
     total = pytest.approx(x.float().sum().item(), rel=1e-6)
     assert reduce(x, "cast") == total and reduce(x, "sum_dtype") == total
-    if tuple(map(int, triton.__version__.split(".")[:2])) < (3, 9):
-        assert reduce(torch.ones(8, dtype=torch.bfloat16), "cumsum") == 36.0  # Triton widens it first
-    else:
-        with pytest.raises(UnsupportedError, match="tl.cumsum over a bfloat16 block"):
-            reduce(x, "cumsum")
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float8_e5m2, torch.float16, torch.float32])
+def test_choosing_one_lane_is_exact_in_any_type(dtype):
+    x = torch.tensor([1.0, -3.0, 2.5, 0.125, -2.0, 0.0, 2.5, 1.0]).to(dtype)
     assert reduce(x, "max") == 2.5 and reduce(x, "min") == -3.0 and reduce(x, "argmax") == 2
+
+
+def test_a_running_sum_of_bf16_is_right_or_refused():
+    x = torch.tensor([1.0, -3.0, 2.5, 0.125], dtype=torch.bfloat16)
+    try:
+        assert reduce(x, "cumsum") == x.float().cumsum(0).sum().item()  # most Tritons widen it first
+    except UnsupportedError as refused:
+        assert "tl.cumsum over a bfloat16 block" in str(refused)
 
 
 def test_a_custom_reduction_of_float32():
@@ -277,7 +285,6 @@ def test_arithmetic_on_float8_is_refused():
     assert "x.to(tl.float32)" in caught.value.hint
     with pytest.raises(UnsupportedError, match="tl.sum over a block of fp8e4nv"):
         reduce(x, "sum")
-    assert reduce(x, "max") == 1.0  # Triton widens it first
 
 
 def test_atomics_on_bf16_are_refused():

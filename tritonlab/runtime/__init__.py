@@ -42,7 +42,6 @@ def _prepare() -> None:
 
 _prepare()
 
-import triton.compiler.code_generator  # noqa: E402, F401  (it remembers functions of tl: before a launch first replaces them)
 from triton.runtime import interpreter as _interpreter  # noqa: E402
 
 from . import guard, numerics, route  # noqa: E402

@@ -7,6 +7,7 @@ reports in riddles: the truth of a block, an element of a block, loops whose var
 
 from __future__ import annotations
 
+import importlib
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -69,6 +70,8 @@ def unpatched() -> Iterator[None]:
 
 def _collect() -> None:
     """Let Triton patch its language once, and note what that changes."""
+    # the compiler knows functions of the language by identity, and would first be imported in the middle of a launch
+    importlib.import_module("triton.compiler.code_generator")
 
     def anchor() -> None: ...
 
@@ -159,14 +162,28 @@ def _two_sided(name: str, builtin: Callable[..., Any]) -> Callable[..., Any]:
 # operations that the interpreter gets wrong
 
 
+_CHOOSING = {"_elementwise_max", "_elementwise_min"} | {f"_arg{m}_combine_tie_break_{how}" for m in ("max", "min") for how in ("left", "fast")}
+"""Triton's reductions that choose one of the lanes, which is exact in any order and any type."""
+
+
 def _refusing_small_floats(plain: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """A reduction or scan that widens small floats where that changes nothing, and else refuses them."""
+
     def reduce(input: Any, axis: Any, combine_fn: Any, *args: Any, **kwargs: Any) -> Any:
-        for block in input if isinstance(input, tuple) else (input,):
-            if isinstance(block, tl.tensor) and numerics.is_small_float(block.dtype):
-                name = getattr(getattr(combine_fn, "fn", combine_fn), "__name__", "")
-                sums = {"_sum_combine": ("tl.sum", "tl.cumsum"), "_prod_combine": (what, "tl.cumprod")}.get(name, (what, what))
-                numerics.refuse_reduction(sums[what == "tl.associative_scan"], block.dtype)
-        return plain(input, axis, combine_fn, *args, **kwargs)
+        blocks = input if isinstance(input, tuple) else (input,)
+        small = [isinstance(b, tl.tensor) and numerics.is_small_float(b.dtype) for b in blocks]
+        if not any(small):
+            return plain(input, axis, combine_fn, *args, **kwargs)
+        name = getattr(getattr(combine_fn, "fn", combine_fn), "__name__", "")
+        if name not in _CHOOSING:
+            sums = {"_sum_combine": ("tl.sum", "tl.cumsum"), "_prod_combine": (what, "tl.cumprod")}.get(name, (what, what))
+            numerics.refuse_reduction(sums[what == "tl.associative_scan"], blocks[small.index(True)].dtype)
+        cast = ti.interpreter_semantic.cast
+        wide = tuple(cast(b, tl.float32) if s else b for b, s in zip(blocks, small))
+        made = plain(wide if isinstance(input, tuple) else wide[0], axis, combine_fn, *args, **kwargs)
+        if not isinstance(made, tuple):
+            return cast(made, blocks[0].dtype)
+        return tuple(cast(m, b.dtype) if s else m for m, b, s in zip(made, blocks, small))
 
     return reduce
 

@@ -204,6 +204,7 @@ def install(builder: Any) -> None:
         if callable(function) and not name.startswith("plain_") and name != "builder":
             setattr(builder, name, function)
 
+    ti._get_np_dtype = _quick_np_dtype(ti._get_np_dtype)
     plain_result = ti.ReduceScanOpInterface.to_tensor
 
     def wrapping(self: Any, ret: Any, dtype: Any) -> Any:
@@ -213,6 +214,27 @@ def install(builder: Any) -> None:
         return plain_result(self, ret, dtype)
 
     ti.ReduceScanOpInterface.to_tensor = wrapping
+
+
+def _quick_np_dtype(plain: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Triton's look-up of a type's NumPy dtype, without building its table at every call (a tenth of a launch's time)."""
+    scalars = [t for t in vars(tl).values() if isinstance(t, tl.dtype) and not isinstance(t, (tl.pointer_type, tl.block_type))]
+    known: dict[str, Any] = {}
+    for scalar in scalars:
+        try:
+            known[scalar.name] = plain(scalar)
+        except KeyError:  # void, and types that the interpreter does not have
+            continue
+    address = np.dtype(np.uint64)
+
+    def get_np_dtype(dtype: Any) -> Any:
+        if isinstance(dtype, tl.block_type):
+            dtype = dtype.element_ty
+        if isinstance(dtype, tl.pointer_type):
+            return address
+        return known[dtype.name] if dtype.name in known else plain(dtype)
+
+    return get_np_dtype
 
 
 _ONE_BIT = {np.add: np.logical_xor, np.subtract: np.logical_xor, np.multiply: np.logical_and}
