@@ -26,6 +26,11 @@ _changes: list[tuple[Any, str, Any, Any]] = []
 _applied = False
 
 
+def applied() -> bool:
+    """Whether ``triton.language`` is on the interpreter now."""
+    return _applied
+
+
 def apply() -> None:
     """Let ``triton.language`` run on the interpreter, until ``restore``."""
     global _applied

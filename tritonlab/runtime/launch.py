@@ -94,8 +94,10 @@ class InterpretedLaunch:
                         begun.append(observer)
                     self._programs(arguments)
                 finally:
-                    language.restore()
-                    self._arguments.write_back()
+                    try:
+                        language.restore()
+                    finally:
+                        self._arguments.write_back()
         except BaseException as e:
             error = e
             raise

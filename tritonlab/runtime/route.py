@@ -166,6 +166,8 @@ def _interpret(jit: Any, args: tuple[Any, ...], grid: Any, kwargs: dict[str, Any
         running.run()
     finally:
         state.launch, state.thread = before
+        if language.applied():  # an interrupt came just as the launch began to put it back
+            language.restore()
 
 
 def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
