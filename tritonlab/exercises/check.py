@@ -104,7 +104,7 @@ def _last_hurdles(fn: Callable[..., Any], problem: Problem, outcomes: list[Outco
             if finding is not None:
                 return [finding]
             break
-    refused = gpu_only.refusals(fn, ragged)
+    refused = gpu_only.refusals(fn, problem, ragged)
     if refused:
         return refused
     return compiled.differences(fn, problem, ragged)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from ..trace.record import Launch, trim
 from .finding import Finding
-from .inputs import build
-from .run import Outcome
+from .problem import Problem
+from .run import Outcome, run_case
 
 __all__ = ["refusals"]
 
@@ -16,7 +18,7 @@ AXIS_LIMIT = 65_535
 TARGET = "sm_90"
 
 
-def refusals(fn: Any, outcomes: list[Outcome]) -> list[Finding]:
+def refusals(fn: Any, problem: Problem, outcomes: list[Outcome]) -> list[Finding]:
     """The first thing that a GPU would refuse of an answer that came out right: a grid, or a kernel that does not compile.
 
     ``outcomes`` come simplest first; the launches of the first one that has any are compiled (about a second a kernel).
@@ -27,7 +29,7 @@ def refusals(fn: Any, outcomes: list[Outcome]) -> list[Finding]:
             if detail:
                 return [Finding("gpu_refuses", outcome, dict(detail=detail), dict(kernel=launch.kernel), n)]
     launched = next((o for o in outcomes if o.trace.launches), None)
-    return _compiled(fn, launched) if launched is not None else []
+    return _compiled(fn, problem, launched) if launched is not None else []
 
 
 def _grid(launch: Launch) -> str:
@@ -37,12 +39,24 @@ def _grid(launch: Launch) -> str:
     return ""
 
 
-def _compiled(fn: Any, outcome: Outcome) -> list[Finding]:
+def _compiled(fn: Any, problem: Problem, outcome: Outcome) -> list[Finding]:
+    """What the compiler says of the launches that the answer makes in one case; they are taken under the guards of every other run."""
     from .. import compiler
+    from ..runtime import capture
 
-    args = build(outcome.case, outcome.number).args
+    taken: list[Any] = []
+
+    @contextlib.contextmanager
+    def taking() -> Iterator[None]:
+        with capture() as launches:
+            try:
+                yield
+            finally:
+                taken.extend(launches)
+
+    run_case(fn, problem, outcome.case, outcome.number, around=taking())
     try:
-        refused = compiler.refusals(lambda: fn(*args), targets=(TARGET,))
+        refused = compiler.refusals(taken, targets=(TARGET,))
     except Exception:  # a compiler that is not there, or cannot be run, says nothing about the answer
         return []
     if not refused:

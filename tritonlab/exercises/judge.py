@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
+from ..trace.record import Launch, TensorArg
 from .answer import named_in
 from .faults import judge_error, judge_refusal
 from .finding import Finding, output_args
@@ -79,8 +81,9 @@ def _maker(fn: Any) -> str:
 
 def _made_elsewhere(outcome: Outcome, problem: Problem, which: int) -> list[Finding]:
     args = output_args(outcome, which)
-    if any(a.arg == arg.name and a.writes for _, launch, arg in args for a in launch.accesses):
-        return []
+    stored = [(n, launch, arg) for n, launch, arg in args if any(a.arg == arg.name and a.writes for a in launch.accesses)]
+    if stored:
+        return _changed_afterwards(outcome, which, *stored[-1])
     address = outcome.results[which].untyped_storage().data_ptr()
     for name, value in zip(problem.parameters, outcome.built.args):
         if isinstance(value, torch.Tensor) and value.untyped_storage().data_ptr() == address:
@@ -93,6 +96,19 @@ def _made_elsewhere(outcome: Outcome, problem: Problem, which: int) -> list[Find
         return []
     what = "torch made it: by arithmetic, a cast or a copy outside of the kernel. Return the tensor that the kernel wrote."
     return [Finding("not_by_launch", outcome, dict(what=what))]
+
+
+def _changed_afterwards(outcome: Outcome, which: int, number: int, launch: Launch, arg: TensorArg) -> list[Finding]:
+    """Whether a result still holds what the last launch that stored to it left there."""
+    result, seen = outcome.results[which], outcome.seen[which]
+    view = (tuple(result.shape), tuple(result.stride()), result.storage_offset())
+    if arg.after is None or view != (arg.shape, arg.strides, arg.storage_offset):
+        return []
+    after = arg.after.astype(seen.dtype)
+    if np.array_equal(after, seen, equal_nan=seen.dtype.kind in "fc"):
+        return []
+    what = "After the last launch its values were changed outside of a kernel. Return what the kernel wrote."
+    return [Finding("not_by_launch", outcome, dict(what=what), dict(kernel=launch.kernel, arg=arg.name), number)]
 
 
 def _values(outcome: Outcome, problem: Problem) -> list[Finding]:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from triton.runtime import interpreter as ti
 
-from ..errors import BudgetError, KernelError, KernelInterrupted, TritonlabError
+from ..errors import BudgetError, KernelError, KernelInterrupted, OutOfBoundsError, TritonlabError
 from ..trace.record import short
 from . import language, misuse, rewrite
 from .arguments import Arguments
@@ -65,6 +65,8 @@ class InterpretedLaunch:
         self.observers = observers
         self.constexprs = {p.name for p in jit.params if p.is_constexpr}
         self.program: tuple[int, int, int] = (0, 0, 0)
+        self.fault: BaseException | None = None
+        self.fault: OutOfBoundsError | None = None
         self.source = rewrite.compiled(jit)[1]
         self._arguments = Arguments(self.kernel)
         self._clock = Clock(limits.seconds)
@@ -122,7 +124,9 @@ class InterpretedLaunch:
                                 self._watched(fn, arguments)
                             else:
                                 fn(**arguments)
-        except (Exception, KeyboardInterrupt, TimeUp) as e:
+                            if self.fault is not None:  # a kernel that catches exceptions cannot hide it
+                                raise self.fault
+        except (Exception, KeyboardInterrupt, SystemExit, TimeUp) as e:
             raise self._located(e) from None
 
     def _watched(self, fn: Any, arguments: dict[str, Any]) -> None:
@@ -188,7 +192,8 @@ class InterpretedLaunch:
             ptrs = ptrs.astype(np.uint64)
         found = self.space.resolve(ptrs, mask, width)
         if isinstance(found, Fault):
-            raise out_of_bounds(kind, found, mask, width)
+            self.fault = out_of_bounds(kind, found, mask, width)
+            raise self.fault
         return found
 
     def emit(self, kind: str, ptrs: np.ndarray, mask: np.ndarray, touches: list[Touch], values: np.ndarray, dtype: Any, other: bool) -> None:
