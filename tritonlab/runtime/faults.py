@@ -52,7 +52,7 @@ def _astray(kind: str, fault: Fault, span: Span, mask: np.ndarray, width: int, l
     else:
         if allocated:
             message += ". The address lies inside the allocation that this view is a part of, so it is another tensor's memory"
-        hint = _way_out(kind, span, offset, mask)
+        hint = _way_out(kind, span, offset, mask, offsets, fault.bad)
     error = OutOfBoundsError(message, hint)
     error.arg, error.offset, error.offsets = span.name, offset, offsets
     error.low, error.high, error.inside_allocation = 0, span.extent - 1, allocated
@@ -81,7 +81,7 @@ def _valid(span: Span) -> str:
     return text
 
 
-def _way_out(kind: str, span: Span, offset: int, mask: np.ndarray) -> str:
+def _way_out(kind: str, span: Span, offset: int, mask: np.ndarray, offsets: np.ndarray, bad: np.ndarray) -> str:
     if span.extent == 0:
         return "launch nothing for an empty tensor, or mask every lane off: mask = offs < n"
     if offset < 0 and span.reaches(np.array([offset + (1 << 32)]))[0]:
@@ -90,6 +90,15 @@ def _way_out(kind: str, span: Span, offset: int, mask: np.ndarray) -> str:
         return "an offset before the tensor's start: check the sign, and what is subtracted from the index"
     if mask.size == 1:
         return f"check the index against {span.name}'s size, {span.numel}: is the grid too large, or a stride wrong?"
+    if not _reaches_the_end(span, np.broadcast_to(offsets, mask.shape)[mask], offsets[bad]):
+        return f"check the index and the strides: the lanes do not come up to {span.name}'s last element, {span.extent - 1}, and then go on past it"
     call = "tl.store(..., mask=mask)" if kind == "store" else "tl.load(..., mask=mask, other=...)" if kind == "load" else f"tl.{kind}(..., mask=mask)"
     given = "" if mask.all() else " (the mask that was given leaves these lanes on)"
     return f"the lanes past the end must be off{given}: mask = offs < n, and {call}"
+
+
+def _reaches_the_end(span: Span, on: np.ndarray, bad: np.ndarray) -> bool:
+    """Whether the lanes that are on run up to the end and over it, so that a mask is what is missing."""
+    steps = np.diff(np.unique(on))
+    step = int(steps.min()) if steps.size else 1
+    return span.extent <= int(bad.min()) < span.extent + step

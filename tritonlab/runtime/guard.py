@@ -49,7 +49,7 @@ def _as_stored(value: np.ndarray, dtype: Any, shape: tuple[int, ...]) -> np.ndar
 def install(builder: Any) -> None:
     """Put the guard on the interpreter's builder, let ``tl.device_assert`` assert, and spare the checks for integer overflow that come to nothing."""
     builder.options = dataclasses.replace(builder.options, debug=True, sanitize_overflow=False)
-    plain_rmw, plain_cas = builder.create_atomic_rmw, builder.create_atomic_cas
+    plain_rmw, plain_cas, plain_splat = builder.create_atomic_rmw, builder.create_atomic_cas, builder.create_splat
 
     def create_masked_load(ptrs: Any, mask: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
         dtype = _pointee(ptrs)
@@ -112,6 +112,12 @@ def install(builder: Any) -> None:
             got = plain_rmw(op, TensorHandle(real, tl.pointer_type(tl_bits)), values, TensorHandle(part, tl.int1), sem, scope)
             old = np.where(part, got.data.view(data.dtype), old)
         return _after(launch, kind, ptr, on, touches, val, old, dtype)
+
+    def create_splat(*args: Any) -> Any:
+        """A truth value spread over a block stays one: what a comparison gives carries the type of what was compared."""
+        made = plain_splat(*args)
+        truth = any(isinstance(a, TensorHandle) and a.data.dtype == np.bool_ for a in args)
+        return TensorHandle(made.data.astype(np.bool_), tl.int1) if truth and made.data.dtype != np.bool_ else made
 
     def create_addptr(ptr: Any, offset: Any) -> Any:
         size = ti._get_np_dtype(_pointee(ptr)).itemsize

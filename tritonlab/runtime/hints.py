@@ -13,6 +13,7 @@ _SIZES = "annotate the parameter, `BLOCK_SIZE: tl.constexpr`"
 _TABLE: list[tuple[str, str | None, str]] = [
     (r"range must be a power of 2", None, "round the block up, triton.next_power_of_2(n), and mask the lanes past n"),
     (r"Shape element \d+ must be a power of 2", None, "each side of a block is a power of two: round up and mask the rest"),
+    (r"arange's arguments must be of type tl\.constexpr\n@ .*arange\((?!\s*0\s*,)", None, "arange's ends must be constants: move what differs between programs outside, pid * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)"),
     (r"arange's arguments must be of type tl\.constexpr", None, f"{_SIZES}; a name computed in the kernel needs it too, `HALF: tl.constexpr = BLOCK_SIZE // 2`"),
     (r"Shape element \d+ must have type `?constexpr", None, f"a block's shape is made of constexprs: {_SIZES}"),
     (r"possible value of tl\.arange|arange's end argument|numel .* exceeds triton maximum", None, "take smaller blocks, and more programs or a loop"),
@@ -25,6 +26,7 @@ _TABLE: list[tuple[str, str | None, str]] = [
     (r"[Uu]nsupported ptr type", "what is loaded from or stored to is no pointer", "a pointer is an argument plus offsets: tl.load(x_ptr + offs)"),
     (r"`other` cannot be provided without `mask`", None, "other= fills the lanes that a mask turns off: give the mask too"),
     (r"[Bb]lock pointers|make_block_ptr", None, _POINTERS),
+    (r"of type <class '(torch\.Tensor|generator|range)'> to tensor|'(Tensor|generator|range)' object has no attribute|builtin_function_or_method' object has no attribute 'scalar'", "a tensor of torch, or a range of Python, stands where a block is wanted", "inside a kernel use tl.arange: torch's tensors and Python's ranges are objects of the host"),
     (r"'NoneType' object has no attribute '(data|handle|dtype|type)'|cannot convert None of type", "the result of something that has no value is used", "a function without `return` gives None, and tl.store gives nothing back"),
     (r"[Mm]ask.*(unsupported dtype|must have boolean)|must have boolean scalar type", None, "a mask is a block of booleans: compare, mask = m != 0"),
     (r"Both operands must be same dtype|[Bb]oth operands must be same|First input .*must (have|be)|Unsupported (lhs|rhs) dtype", None, "tl.dot takes (M, K) and (K, N) of one dtype"),
@@ -53,7 +55,7 @@ def hint_for(error: BaseException, text: str) -> tuple[str, str]:
     if isinstance(error, ZeroDivisionError):
         return full, "the divisor is 0 for this program"
     for pattern, plain, hint in _TABLE:
-        found = re.search(pattern, full)
+        found = re.search(pattern, f"{full}\n@ {text}" if "@" in pattern else full)
         if found:
             return (found.expand(plain) if plain else full), hint
     return full, ""
