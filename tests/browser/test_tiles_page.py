@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,14 @@ def test_the_picture_is_the_trace_element_by_element(show, launch, programs):
 
 def test_a_picture_of_another_launch_is_found_to_differ(show):
     assert len(mistakes(s.vector_add(40, 16), show(tiles(s.vector_add(41, 16))), [2])) == 3
+
+
+def test_lanes_between_the_elements_of_a_view_are_not_called_out_of_range(show):
+    launch = s.strided_copy()
+    astray = [dataclasses.replace(a, offsets=a.offsets // 3) for a in launch.accesses]
+    tab = show(tiles(dataclasses.replace(launch, accesses=astray[:1])))
+    assert says(tab).endswith(": 3 lanes on, 5 between the elements.")
+    assert tab.locator(".tl-slider output").first.inner_text() == "0 (0…2)"
 
 
 @pytest.mark.parametrize("number", [0, 5, 11])

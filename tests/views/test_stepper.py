@@ -201,8 +201,20 @@ def test_a_refused_access_takes_no_part_in_the_record():
     assert [a["at"] for a in data["accesses"]] == [None]
     assert recorded_accesses(data) == {} and recorded_steps(data) == trace.launch.steps
     stops = data["programs"][0]["stops"]
-    assert stops["message"].endswith("\nthe lanes past the end must be off: mask = offs < n_elements")
+    assert stops["message"].endswith("\nWay out: the lanes past the end must be off: mask = offs < n_elements")
     assert "2 of 4 lanes point to x_ptr[10…11]" in data["programs"][0]["steps"][-1]["say"]
+
+
+def test_lanes_between_the_elements_of_a_view_are_not_called_out_of_range():
+    from tritonlab.trace.record import Access
+    from tritonlab.views.words import access_words
+
+    arg = dataclasses.replace(stepped.vector_add().args[0], shape=(8,), strides=(2,))
+    lanes = np.arange(4)
+    inside = Access("load", arg.name, (0, 0, 0), 5, lanes, np.ones(4, bool))
+    beyond = dataclasses.replace(inside, offsets=lanes + 14)
+    assert "goes astray: 2 of 4 lanes point to every 2nd element of x_ptr[1…3], between the elements of x_ptr (its strides are (2,))" in access_words(inside, arg)
+    assert "goes out of range: 3 of 4 lanes" in access_words(beyond, arg)
 
 
 def test_what_is_too_large_is_cut_and_said(monkeypatch):

@@ -178,7 +178,7 @@ class Layout:
             s["say"] = f"{s['say'].partition(': ')[0]}: the error ends this call"
         if refused is None:
             steps[at]["say"] = f"{steps[at]['say'].partition(': ')[0]}: the launch ends here with an error"
-        return {"message": f"{self.launch.error}\n{hint}" if hint else self.launch.error, "line": line, "step": at}
+        return {"message": f"{self.launch.error}\nWay out: {hint}" if hint else self.launch.error, "line": line, "step": at}
 
     def data(self, programs: list[Program]) -> dict[str, Any]:
         self._function(self.launch.kernel)

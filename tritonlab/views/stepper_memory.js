@@ -106,7 +106,10 @@ const tlMemory = ({ data, block, tip, setCursor }) => {
     const where = `${access.arg}[${P.exact(offsets, lane, "int64")}]`;
     const name = offsets.size > 1 ? `lane ${P.laneName(lane, offsets.shape)}` : "its lane";
     if (state === "masked") return `${name} is masked\nit points to ${where}`;
-    if (state === "bad") return `${name} is out of range\nit points to ${where}`;
+    if (state === "bad") {
+      const arg = data.args.find((a) => a.name === access.arg), offset = Number(P.exact(offsets, lane, "int64"));
+      return `${name} is ${arg && offset >= 0 && offset < arg.extent ? "between the elements" : "out of range"}\nit points to ${where}`;
+    }
     if (access.at === null) return `${name} points to ${where}`;  // the guard refused the access as a whole
     const value = access.values === null ? "" : `\n${P.exact(block(access.values), lane, "")}`;
     return `${name} ${access.kind === "load" ? "reads" : access.kind === "store" ? "writes" : "updates"} ${where}${value}`;

@@ -42,9 +42,9 @@ export default tl.view({
       const { grid } = model;
       const axes = grid[2] > 1 ? 3 : grid[1] > 1 ? 2 : 1;
       sliders = axes === 1
-        ? [tl.slider({ label: "Program", min: 0, max: Math.max(0, model.programs - 1), value: 0, text: (v) => `${v} of ${model.programs}`, onInput: (v) => choose(v) })]
+        ? [tl.slider({ label: "Program", min: 0, max: Math.max(0, model.programs - 1), value: 0, text: (v) => `${v} (0…${Math.max(0, model.programs - 1)})`, onInput: (v) => choose(v) })]
         : Array.from({ length: axes }, (_, axis) => tl.slider({
-          label: `Program axis ${axis}`, min: 0, max: grid[axis] - 1, value: 0, text: (v) => `${v} of ${grid[axis]}`,
+          label: `Program axis ${axis}`, min: 0, max: grid[axis] - 1, value: 0, text: (v) => `${v} (0…${grid[axis] - 1})`,
           onInput: (v) => {
             const pid = model.pid(program);
             pid[axis] = v;

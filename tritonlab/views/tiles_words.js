@@ -20,13 +20,20 @@ Object.assign(tl, (() => {
     return `\`${arg.name}[${range(counts.low, counts.high)}]\`${every}${gaps}`;
   };
 
+  // Where a lane is that has no element: between those of a strided view, or outside of them all.
+  const between = ({ arg }, offset) => arg.numel > 0 && offset >= 0 && offset < arg.extent;
+  const badWords = (touch) => {
+    const bad = tl.touchSegments(touch).filter((s) => s.state === "bad").flatMap((s) => tl.segmentEnds(s));
+    const inside = bad.filter((offset) => between(touch, offset)).length;
+    return inside === 0 ? "out of range" : inside === bad.length ? "between the elements" : "astray";
+  };
   const laneWords = (touch, past) => {
     const c = tl.touchCounts(touch);
     const parts = [];
-    if (c.lanes === 1) return c.bad ? "out of range" : c.masked ? "masked" : "one element";
+    if (c.lanes === 1) return c.bad ? badWords(touch) : c.masked ? "masked" : "one element";
     parts.push(c.masked + c.bad === 0 ? `all ${tl.count(c.lanes, "lane")} on` : `${tl.count(c.on, "lane")} on`);
     if (c.masked) parts.push(`${tl.group(c.masked)} masked${past && maskedPastEnd(touch) ? " past the end" : ""}`);
-    if (c.bad) parts.push(`${tl.group(c.bad)} out of range`);
+    if (c.bad) parts.push(`${tl.group(c.bad)} ${badWords(touch)}`);
     return parts.join(", ");
   };
   const maskedPastEnd = (touch) =>
@@ -76,7 +83,7 @@ Object.assign(tl, (() => {
     if (at.state === "bad") {
       const holds = arg.numel ? `${arg.name} has offsets 0…${arg.extent - 1}${arg.solid ? "" : ` in steps of its strides (${arg.strides.join(", ")})`}` : `${arg.name} is empty`;
       const whose = at.offset >= arg.storage[0] && at.offset < arg.storage[1] && arg.numel ? "; that place is in the same allocation, but another tensor's" : "";
-      return { where, does: `out of range: ${holds}${whose}` };
+      return { where, does: `${between(touch, at.offset) ? "between the elements" : "out of range"}: ${holds}${whose}` };
     }
     if (at.state === "masked") {
       if (site.kind !== "load") return { where, does: "masked: nothing is written" };
@@ -92,7 +99,8 @@ Object.assign(tl, (() => {
     const { data } = model;
     if (data.error) notes.push({ bad: true, text: `The launch ended by an error: ${data.error}` });
     const strays = model.args.filter((a) => a.touches.some((t) => tl.touchCounts(t).bad));
-    if (strays.length && !data.error) notes.push({ bad: true, text: `Lanes out of range of ${list(strays.map((a) => `\`${a.name}\``))}: on a GPU they read or overwrite whatever lies there.` });
+    const words = strays.some((a) => a.touches.some((t) => tl.touchCounts(t).bad && badWords(t) !== "out of range")) ? "that point at no element" : "out of range";
+    if (strays.length && !data.error) notes.push({ bad: true, text: `Lanes ${words} of ${list(strays.map((a) => `\`${a.name}\``))}: on a GPU they read or overwrite whatever lies there.` });
     for (const arg of model.args) {
       const { stores, loads, atomics } = arg.touched;
       if (stores.shared) notes.push({ bad: true, text: `${tl.count(stores.shared, "element")} of \`${arg.name}\` ${stores.shared === 1 ? "is" : "are"} stored by several programs (up to ${stores.most}): on a GPU any of them may come last.` });

@@ -69,7 +69,11 @@ def access_words(access: Access, arg: TensorArg | None) -> str:
         beyond = _place(access.arg, access.offsets[bad])
         reach = f"its offsets are 0…{number(arg.extent - 1)}" if arg.extent else "it has no elements"
         who = "its lane points" if lanes == 1 else f"{n_bad} of {lanes} lanes point"
-        text = f"{verb.rsplit(' ', 1)[0]} goes out of range: {who} to {beyond}, outside {access.arg} ({reach})"
+        call, astray = verb.rsplit(" ", 1)[0], access.offsets[bad]
+        if arg.numel and ((astray >= 0) & (astray < arg.extent)).all():
+            text = f"{call} goes astray: {who} to {beyond}, between the elements of {access.arg} (its strides are {tuple(arg.strides)})"
+        else:
+            text = f"{call} goes out of range: {who} to {beyond}, outside {access.arg} ({reach})"
     else:
         text = f"{verb} {_place(access.arg, inside)}"
         repeated = inside.size - np.unique(inside).size
