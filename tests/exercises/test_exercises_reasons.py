@@ -162,6 +162,9 @@ REFUSES = problem(
 )
 
 
+REFUSES_TYPES = problem(REFUSES.oracle, (*vectors(64, 65), Case((spec(64, layout="every second"),), (ValueError, TypeError), "x is not contiguous")))
+
+
 def test_a_call_that_must_be_refused_needs_an_error_of_the_right_kind_with_a_message():
     def refusing(error):
         def answer(x):
@@ -179,11 +182,50 @@ def test_a_call_that_must_be_refused_needs_an_error_of_the_right_kind_with_a_mes
     ):
         assert says in rejected(refusing(error), REFUSES, "no_refusal").reasons[0].text
 
+    for shows in ("x must be contiguous", "got strides (2,)", "got torch.float32", "its shape is torch.Size([64])"):
+        accepted(refusing(TypeError(shows)), REFUSES_TYPES)
+    for shows in ("x is wrong", "128 is not 640 or float3264"):
+        text = rejected(refusing(ValueError(shows)), REFUSES, "no_refusal").reasons[0].text
+        assert f"says '{shows}', but not what it got" in text
+
     def copying(x):
         return launched(x.contiguous(), torch.empty(x.shape))
 
     assert "a result came back" in rejected(copying, REFUSES, "no_refusal").reasons[0].text
     assert "the kernel ran and failed" in rejected(lambda x: launched(x, torch.empty(x.shape)), REFUSES, "no_refusal").reasons[0].text
+
+
+def test_a_missing_return_is_told_before_a_missing_refusal():
+    def answer(x):
+        launched(x, torch.empty(x.shape))
+
+    result = rejected(answer, REFUSES, "returns_none")
+    assert result.codes == ("returns_none", "no_refusal")
+
+
+# the mask and the offsets of a block
+
+
+@triton.jit
+def counted_up_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK
+    offs += tl.arange(0, BLOCK)
+    mask = offs < n + 1000
+    tl.store(out_ptr + offs, tl.load(x_ptr + offs, mask=mask) * 2, mask=mask)
+
+
+def test_a_mask_of_the_offsets_that_is_too_wide_is_not_called_one_value():
+    def answer(x):
+        out = torch.empty_like(x)
+        counted_up_kernel[(triton.cdiv(x.numel(), 64),)](x, out, x.numel(), BLOCK=64)
+        return out
+
+    assert "true in every lane" in rejected(answer, DOUBLE, "out_of_bounds").reasons[0].text
+
+
+def test_a_grid_of_no_programs_is_named():
+    text = rejected(lambda x: launched(x, torch.empty_like(x), x.numel() // 64), DOUBLE, "never_written").reasons[0].text
+    assert "The grid is (0,): no program ran." in text and "triton.cdiv" in text
 
 
 # the result

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
+
+import torch
 
 from ..analysis.lanes import line_text
 from ..errors import BudgetError, KernelError, OutOfBoundsError, TritonlabError, learner_frames
 from ..trace.record import Launch, short
 from .finding import Finding, call_on_line, lane_text, parsed
+from .inputs import build
+from .problem import Case
 from .run import PROGRAMS, SECONDS, Endless, Outcome
 
 __all__ = ["judge_error", "judge_refusal"]
@@ -116,6 +121,12 @@ def _cause(error: OutOfBoundsError, launch: Launch | None) -> str:
         if made:
             return f"{many} {made[0]} is made in line {made[1]}, but this {call} does not get it: mask={made[0]} is missing."
         return f"{many} This {call} has no mask: lanes past the end must be off."
+    condition = _condition(node, error.kind, tree) if launch and error.function in ("", launch.kernel) else None
+    if condition is not None and error.lanes > 1:
+        if _one_value(condition, tree):
+            return f"{many} The mask of this {call} is one value for the whole block: compare the offsets, each lane its own, offs < n."
+        if error.lanes_bad == 1 and _lets_the_length_in(condition, tree):
+            return f"{many} The comparison of its mask lets the offset in that equals the length: offsets count from 0, so use `<`, not `<=`."
     if error.mask is not None and error.mask.all() and error.lanes > 1:
         return f"{many} The mask of this {call} is true in every lane: compare the offsets themselves with the length."
     return f"{many} The mask of this {call} leaves them on: it must be true only for elements that exist."
@@ -123,6 +134,55 @@ def _cause(error: OutOfBoundsError, launch: Launch | None) -> str:
 
 def _has_mask(node: ast.Call, kind: str) -> bool:
     return any(k.arg in ("mask", None) for k in node.keywords) or len(node.args) > _MASK_AT.get(kind, 2)
+
+
+def _condition(node: ast.Call | None, kind: str, tree: ast.AST | None) -> ast.expr | None:
+    """What an access's mask was computed by; None when it has none or that is not plain."""
+    if node is None:
+        return None
+    at = _MASK_AT.get(kind, 2)
+    given = next((k.value for k in node.keywords if k.arg == "mask"), node.args[at] if len(node.args) > at else None)
+    if isinstance(given, ast.Name):
+        made = _assigned(given.id, tree) or []
+        return made[0] if len(made) == 1 else None
+    return given
+
+
+def _assigned(name: str, tree: ast.AST | None) -> list[ast.expr] | None:
+    """All that a name is assigned or counts through, none for an argument; None when it gets its value in another way."""
+    found, plain = [], 0
+    nodes = list(ast.walk(tree)) if tree is not None else []
+    for n in nodes:
+        targets = n.targets if isinstance(n, ast.Assign) else [n.target] if isinstance(n, (ast.AugAssign, ast.AnnAssign)) else []
+        if any(isinstance(t, ast.Name) and t.id == name for t in targets) and n.value is not None:
+            found.append(n.value)
+            plain += 1
+        if isinstance(n, ast.For) and isinstance(n.target, ast.Name) and n.target.id == name:
+            plain += 1
+    stores = sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in nodes)
+    return found if stores == plain else None
+
+
+def _one_value(expression: ast.expr, tree: ast.AST | None, depth: int = 8) -> bool:
+    """Whether an expression is a single value for certain: made of arguments, constants and program ids."""
+    for n in ast.walk(expression):
+        if isinstance(n, ast.Call) and not (isinstance(n.func, ast.Attribute) and n.func.attr in ("program_id", "num_programs", "cdiv")):
+            return False
+        if isinstance(n, ast.Name) and n.id != "tl":
+            made = _assigned(n.id, tree)
+            if depth == 0 or made is None or not all(_one_value(v, tree, depth - 1) for v in made):
+                return False
+    return True
+
+
+def _lets_the_length_in(condition: ast.expr, tree: ast.AST | None) -> bool:
+    """Whether somewhere in a mask stands `offs <= n` or `n >= offs`."""
+    for n in ast.walk(condition):
+        if isinstance(n, ast.Compare) and len(n.ops) == 1:
+            left, right = _one_value(n.left, tree), _one_value(n.comparators[0], tree)
+            if (isinstance(n.ops[0], ast.LtE) and right and not left) or (isinstance(n.ops[0], ast.GtE) and left and not right):
+                return True
+    return False
 
 
 def _made_mask(tree: ast.AST | None) -> tuple[str, int] | None:
@@ -137,18 +197,33 @@ def _made_mask(tree: ast.AST | None) -> tuple[str, int] | None:
     return None
 
 
+def _shows(message: str, case: Case) -> bool:
+    """Whether a message has something in it that was given: a size, a stride, a dtype; of a tensor that is not contiguous, that it is not."""
+    if case.strided and "contiguous" in message.lower():
+        return True
+    given = {str(t.dtype) for t in case.tensors}
+    for built in build(case, 0).args:
+        if isinstance(built, torch.Tensor):
+            given |= {str(n) for n in (*built.shape, *built.stride(), built.numel())}
+    return any(re.search(rf"(?<![\w]){re.escape(value)}(?!\w)", message) for value in given)
+
+
 def judge_refusal(outcome: Outcome) -> list[Finding]:
     """The finding for a call that the launcher had to refuse: none when it did, with an error of its own and a message."""
     case, error = outcome.case, outcome.error
-    wanted = " or ".join(t.__name__ for t in case.raises)
+    wanted = case.raises[0].__name__
     words = dict(because=case.because.rstrip("."), wanted=wanted)
     if error is None:
         return [Finding("no_refusal", outcome, dict(words, instead="nothing was raised, and a result came back."))]
     if isinstance(error, NotImplementedError):
         return []
     if isinstance(error, case.raises) and not isinstance(error, TritonlabError):
-        if str(error).strip():
+        message = str(error).strip()
+        if message and _shows(message, case):
             return []
+        if message:
+            instead = f"the {type(error).__name__} says {message!r}, but not what it got: put the values into it, raise {wanted}(f\"... got {{...}}\")."
+            return [Finding("no_refusal", outcome, dict(words, instead=instead))]
         return [Finding("no_refusal", outcome, dict(words, instead=f"the {type(error).__name__} has no message: say what is wrong."))]
     if isinstance(error, (BudgetError, Endless)):
         return judge_error(outcome)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import numpy as np
 import torch
 
 from ..trace.record import Launch, TensorArg, short
-from .finding import Finding, at, indices, output_args, place
+from .finding import Finding, at, call_on_line, indices, output_args, parsed, place
 from .problem import Problem
 from .run import Outcome, run_case
 
@@ -91,7 +92,7 @@ def _never(outcome: Outcome, args: list[Any], wanted: np.ndarray, missing: np.nd
     fields: dict[str, Any] = dict(index=first, arg=args[0][2].name if args else None)
     launch_number = args[-1][0] if args else 0
     if not written.size:
-        words["cause"] = "No store of any program is on." if stores else "The kernel stores nothing there."
+        words["cause"] = "No store of any program is on." if stores else _no_store(args)
         return Finding("never_written", outcome, words, fields, launch_number)
     for n, launch, arg, access in stores:
         hits = np.flatnonzero((access.offsets.reshape(-1) + arg.storage_offset == wanted[first]) & ~access.mask.reshape(-1))
@@ -104,8 +105,11 @@ def _never(outcome: Outcome, args: list[Any], wanted: np.ndarray, missing: np.nd
     lanes = sum(int(a.mask.size) for *_, a in stores)
     programs = {(n, a.program) for n, _, _, a in stores}
     places, times = np.unique(written, return_counts=True)
-    if lanes < missing.size:
-        words["cause"] = f"{_count(len(programs), 'program')} with {lanes} lanes in all cannot reach {missing.size} elements: the grid (or the loop) is too short."
+    single = _single_address(args, stores) if lanes < missing.size else ""
+    if single:
+        words["cause"] = single
+    elif lanes < missing.size:
+        words["cause"] = f"{_count(len(programs), 'program')} with {_count(lanes, 'lane')} in all cannot reach {missing.size} elements: the grid (or the loop) is too short."
     elif (times > 1).any():
         again = places[times > 1]
         words["cause"] = f"No lane points at element {at(first)}; instead {_count(again.size, 'element')} are written {int(times.max())} times over."
@@ -114,6 +118,30 @@ def _never(outcome: Outcome, args: list[Any], wanted: np.ndarray, missing: np.nd
         words["cause"] = f"No lane of any program points at element {at(first)}."
     n, launch, _, access = stores[-1]
     return Finding("never_written", outcome, words, dict(place(access, launch), index=first), n)
+
+
+def _no_store(args: list[Any]) -> str:
+    empty = [launch for _, launch, _ in args if 0 in launch.grid]
+    if empty and len(empty) == len(args):
+        grid = tuple(empty[-1].grid)
+        while len(grid) > 1 and grid[-1] == 1:
+            grid = grid[:-1]
+        return f"The grid is {grid}: no program ran. n // BLOCK_SIZE rounds down; triton.cdiv(n, BLOCK_SIZE) rounds up."
+    return "The kernel stores nothing there."
+
+
+def _single_address(args: list[Any], stores: list[Any]) -> str:
+    """What is wrong when a kernel that never touches more than one element at a time was to touch a block."""
+    if any(a.mask.size > 1 for _, launch, _ in args for a in launch.accesses):
+        return ""
+    _, launch, arg, access = stores[-1]
+    tree = parsed(launch, access.function)
+    names = {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)} if tree else set()
+    size = next((n for n in sorted(names) if "BLOCK" in n), "BLOCK_SIZE")
+    call = call_on_line(tree, access.line, access.kind, arg.name)
+    used = {n.id for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)} - names if call and call.args else set()
+    one = f"{used.pop()} is one number, not a block of them" if len(used) == 1 else "what is added to it is one number, not a block of them"
+    return f"The pointer of this tl.{access.kind} is one address in each program: {one}. Add tl.arange(0, {size})."
 
 
 def _same_tile(stores: list[Any]) -> str:

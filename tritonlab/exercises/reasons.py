@@ -16,7 +16,6 @@ TEMPLATES: dict[str, str] = {
     # the call does not come back
     "raises": "{who} raises {error}{where}: {message}",
     "budget": "It does not end, or takes far too long: {what}",
-    "no_refusal": "The call must be refused: {because}. Raise {wanted} before launching; {instead}",
     # nothing a GPU would have done
     "no_launch": "No kernel was launched. The result was made by {maker}; the exercise wants a Triton kernel, launched as kernel[grid](...).",
     "not_by_launch": "The tensor that comes back was not written by a launch. {what}",
@@ -24,6 +23,7 @@ TEMPLATES: dict[str, str] = {
     "out_of_bounds": "{kind} out of bounds: program {program}, lane {lane} {does} {arg}[{offset}], {outside}. {cause}",
     "returns_none": "The launcher returns None. It must return the output tensor{hint}.",
     "wrong_type": "The launcher returns {got}; it must return {wanted}.",
+    "no_refusal": "The call must be refused: {because}. Raise {wanted} before launching; {instead}",
     "wrong_shape": "The result has shape {got}, expected {wanted}.",
     "wrong_dtype": "The result has dtype {got}, expected {wanted}.",
     "wrong_device": "The result is on device {got}, the inputs are on {wanted}.",
@@ -54,7 +54,8 @@ VALUES = ("strides", "never_read", "fill", "precision", "known_wrong", "special"
 
 _ALL = tuple(TEMPLATES)
 EXPLAINS: dict[str, tuple[str, ...]] = {
-    **{code: _ALL for code in ("wrong_kind", "wrong_signature", "unjudged", "raises", "budget", "no_launch", "returns_none", "wrong_type")},
+    **{code: _ALL for code in ("wrong_kind", "wrong_signature", "unjudged", "raises", "budget", "no_launch")},
+    **{code: tuple(c for c in _ALL if c != "no_refusal") for code in ("returns_none", "wrong_type")},
     "out_of_bounds": ("never_written", "not_by_launch", "uninitialised", "race", "no_refusal", *VALUES),
     "not_by_launch": ("never_written", "uninitialised", "race", "copied_input", *VALUES),
     "wrong_shape": ("never_written", *VALUES),

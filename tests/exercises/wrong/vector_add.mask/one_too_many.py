@@ -1,6 +1,6 @@
 """<= lets the element after the last one through."""
 # rejected with: out_of_bounds
-# which says: The mask of this tl.load
+# which says: so use `<`, not `<=`
 import torch
 import triton
 import triton.language as tl

@@ -1,0 +1,24 @@
+"""The ends of arange depend on the program."""
+# rejected with: raises
+# which says: arange's ends must be constants
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def multiply_kernel(x_ptr, y_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    pid = tl.program_id(0)
+    offs = tl.arange(pid * BLOCK_SIZE, (pid + 1) * BLOCK_SIZE)
+    mask = offs < n_elements
+    x = tl.load(x_ptr + offs, mask=mask)
+    y = tl.load(y_ptr + offs, mask=mask)
+    tl.store(out_ptr + offs, x * y, mask=mask)
+
+
+def multiply(x, y):
+    out = torch.empty_like(x)
+    n_elements = x.numel()
+    grid = (triton.cdiv(n_elements, 64),)
+    multiply_kernel[grid](x, y, out, n_elements, BLOCK_SIZE=64)
+    return out
