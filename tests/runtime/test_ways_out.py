@@ -35,6 +35,20 @@ def test_no_mask_is_offered_where_all_lanes_lie_far_past_the_end(n, start, step)
 
 
 @triton.jit
+def rows_kernel(x_ptr, out_ptr, stride, n, BLOCK: tl.constexpr):
+    offs_m, offs_n = tl.arange(0, 8), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs_m[:, None] * stride + offs_n[None, :], mask=offs_n[None, :] < n)
+    tl.store(out_ptr, tl.sum(tl.sum(x, axis=1), axis=0))
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7])
+def test_a_mask_is_offered_where_the_rows_of_a_wider_matrix_run_over_the_end(rows):
+    with pytest.raises(OutOfBoundsError) as caught:
+        rows_kernel[(1,)](torch.zeros(rows, 20)[:, :13], torch.zeros(1), 20, 13, BLOCK=16)
+    assert "mask = offs < n" in caught.value.hint
+
+
+@triton.jit
 def two_places_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
     offs = tl.arange(0, BLOCK)
     far = tl.where(offs < 8, offs, offs + 1000)

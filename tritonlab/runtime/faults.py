@@ -99,6 +99,7 @@ def _way_out(kind: str, span: Span, offset: int, mask: np.ndarray, offsets: np.n
 
 def _reaches_the_end(span: Span, on: np.ndarray, bad: np.ndarray) -> bool:
     """Whether the lanes that are on run up to the end and over it, so that a mask is what is missing."""
-    steps = np.diff(np.unique(on))
-    step = int(steps.min()) if steps.size else 1
-    return span.extent <= int(bad.min()) < span.extent + step
+    gaps = np.diff(np.unique(on))
+    step = max(int(gaps.min()) if gaps.size else 1, *span.strides, 1)
+    good = on[on < span.extent]
+    return span.extent <= int(bad.min()) < span.extent + step and (not good.size or int(good.max()) >= span.extent - step)

@@ -26,7 +26,7 @@ _TABLE: list[tuple[str, str | None, str]] = [
     (r"[Uu]nsupported ptr type", "what is loaded from or stored to is no pointer", "a pointer is an argument plus offsets: tl.load(x_ptr + offs)"),
     (r"`other` cannot be provided without `mask`", None, "other= fills the lanes that a mask turns off: give the mask too"),
     (r"[Bb]lock pointers|make_block_ptr", None, _POINTERS),
-    (r"of type <class '(torch\.Tensor|generator|range)'> to tensor|'(Tensor|generator|range)' object has no attribute|builtin_function_or_method' object has no attribute 'scalar'", "a tensor of torch, or a range of Python, stands where a block is wanted", "inside a kernel use tl.arange: torch's tensors and Python's ranges are objects of the host"),
+    (r"of type <class '(torch\.Tensor|generator|range)'> to tensor|'(Tensor|generator|range)' object has no attribute|builtin_function_or_method' object has no attribute 'scalar'|'torch\.dtype' object has no attribute 'is_ptr'", "a tensor of torch, or a range of Python, stands where a block is wanted", "inside a kernel use tl.arange: torch's tensors and Python's ranges are objects of the host"),
     (r"'NoneType' object has no attribute '(data|handle|dtype|type)'|cannot convert None of type", "the result of something that has no value is used", "a function without `return` gives None, and tl.store gives nothing back"),
     (r"[Mm]ask.*(unsupported dtype|must have boolean)|must have boolean scalar type", None, "a mask is a block of booleans: compare, mask = m != 0"),
     (r"Both operands must be same dtype|[Bb]oth operands must be same|First input .*must (have|be)|Unsupported (lhs|rhs) dtype", None, "tl.dot takes (M, K) and (K, N) of one dtype"),
