@@ -107,3 +107,16 @@ def test_ranges_of_the_host_are_named(kind):
     with pytest.raises(KernelError) as caught:
         host_range_kernel[(1,)](torch.zeros(64), KIND=kind)
     assert "use tl.arange" in caught.value.hint
+
+
+@triton.jit
+def sometimes_set_kernel(x_ptr, n):
+    if n > 5:
+        y = 1.0
+    tl.store(x_ptr, y)
+
+
+def test_a_variable_set_only_on_another_path_is_named():
+    with pytest.raises(KernelError) as caught:
+        sometimes_set_kernel[(1,)](torch.zeros(1), 3)
+    assert "y gets a value only on a path" in caught.value.hint

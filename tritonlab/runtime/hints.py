@@ -49,6 +49,10 @@ def hint_for(error: BaseException, text: str) -> tuple[str, str]:
     name = type(error).__name__
     message = str(error) or _asserted(error)
     full = f"{name}: {message}" if message else name
+    if isinstance(error, UnboundLocalError):
+        names = re.findall(r"'(\w+)'", message)
+        name = names[0] if names else "a variable"
+        return full, f"{name} gets a value only on a path that this program did not take: give it one before the if or the loop"
     if isinstance(error, NameError):
         missing = getattr(error, "name", None) or message
         return full, f"{missing} is not known in the kernel: pass it as an argument, or import it in this module"
