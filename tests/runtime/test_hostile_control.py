@@ -225,6 +225,51 @@ def test_interrupts_at_any_moment_leave_the_language_as_it_was(arena):
     assert interrupted > 10
 
 
+@triton.jit
+def try_kernel(x_ptr, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    while True:
+        try:
+            tl.load(x_ptr + offs)
+        except:  # noqa: E722
+            pass
+
+
+def test_a_kernel_cannot_catch(arena, refused):
+    x = arena.take(5)
+    error = refused(UnsupportedError, lambda: try_kernel[(1,)](x, BLOCK=8))
+    assert "`try` in a kernel" in str(error) and error.text == "try:"
+
+
+@triton.jit
+def helper_swallows_kernel(x_ptr, BLOCK: tl.constexpr, HELPER: tl.constexpr):
+    HELPER(x_ptr + tl.arange(0, BLOCK))
+    tl.store(x_ptr, 1.0, mask=BLOCK < 0)
+
+
+def load_somehow(p):
+    try:
+        return tl.load(p)
+    except Exception:
+        return None
+
+
+def test_a_helper_cannot_hide_that_a_kernel_went_out_of_range(arena, refused):
+    x = arena.take(5)
+    error = refused(OutOfBoundsError, lambda: helper_swallows_kernel[(1,)](x, BLOCK=8, HELPER=load_somehow))
+    assert (error.arg, error.lane, error.kernel) == ("x_ptr", 5, "helper_swallows_kernel") and error.text.startswith("HELPER(")
+
+
+def leaves_the_process():
+    raise SystemExit(3)
+
+
+def test_a_kernel_cannot_leave_the_process(arena, refused):
+    x = arena.take(5)
+    error = refused(KernelError, lambda: helper_without_end_kernel[(1,)](x, HELPER=leaves_the_process))
+    assert isinstance(error.original, SystemExit) and error.text == "HELPER()"
+
+
 # grids
 
 

@@ -88,11 +88,11 @@ class _Watch:
         self.target = 0
         self.clock: Clock | None = None
         self.deadline = self.wakes = float("inf")
-        self.raised = False
+        self.raised = 0
 
     def start(self, clock: Clock) -> None:
         with self.condition:
-            self.target, self.clock, self.deadline, self.raised = threading.get_ident(), clock, clock.deadline, False
+            self.target, self.clock, self.deadline, self.raised = threading.get_ident(), clock, clock.deadline, 0
             if self.deadline == float("inf"):
                 return
             if self.thread is None or not self.thread.is_alive():
@@ -133,9 +133,9 @@ class _Watch:
                     elif now < self.clock.deadline + _GRACE:
                         self.deadline = self.clock.deadline + _GRACE
                     else:
-                        self.raised = True
+                        self.raised += 1
                         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.target), ctypes.py_object(TimeUp))
-                        self.deadline = now + 1.0  # again, should the code swallow it
+                        self.deadline = now + 0.5  # again, should the code swallow it
                     del frame
                 self.wakes = self.deadline if self.target else float("inf")
                 self.condition.wait(None if self.wakes == float("inf") else min(max(0.0, self.wakes - now), 3600.0))

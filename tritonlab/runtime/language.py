@@ -224,4 +224,5 @@ def names(module: dict[str, Any]) -> dict[str, Any]:
         "max": _two_sided("max", max),
         rewrite.TO_TENSOR: _assigned,
         rewrite.ASSERT: misuse.kernel_assert,
+        rewrite.TRY: misuse.refuse_try,
     }

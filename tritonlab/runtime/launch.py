@@ -65,7 +65,6 @@ class InterpretedLaunch:
         self.observers = observers
         self.constexprs = {p.name for p in jit.params if p.is_constexpr}
         self.program: tuple[int, int, int] = (0, 0, 0)
-        self.fault: BaseException | None = None
         self.fault: OutOfBoundsError | None = None
         self.source = rewrite.compiled(jit)[1]
         self._arguments = Arguments(self.kernel)
@@ -124,7 +123,7 @@ class InterpretedLaunch:
                                 self._watched(fn, arguments)
                             else:
                                 fn(**arguments)
-                            if self.fault is not None:  # a kernel that catches exceptions cannot hide it
+                            if self.fault is not None:  # a helper that caught it cannot hide it
                                 raise self.fault
         except (Exception, KeyboardInterrupt, SystemExit, TimeUp) as e:
             raise self._located(e) from None
@@ -193,6 +192,8 @@ class InterpretedLaunch:
         found = self.space.resolve(ptrs, mask, width)
         if isinstance(found, Fault):
             self.fault = out_of_bounds(kind, found, mask, width)
+            source, line = where(2)
+            place(self.fault, self.jit, source or self.source, line or self.source.first_line, self.program, self.grid)
             raise self.fault
         return found
 

@@ -111,6 +111,11 @@ def kernel_assert(condition: Any, message: Any = None) -> None:
         raise AssertionError(f"assert failed{lanes}{': ' if message else ''}{message or ''}")
 
 
+def refuse_try() -> None:
+    """``try`` in a kernel, which could hide that it was stopped."""
+    raise UnsupportedError("`try` in a kernel: no GPU catches exceptions, and Triton's compiler refuses it", "leave the try out; lanes that could go wrong are masked off, or chosen away with tl.where")
+
+
 def check_seed(space: AddressSpace, seed: Any) -> None:
     """Raise when the seed of ``tl.rand`` and its kin is an address, or no integer."""
     if not isinstance(seed, tl.tensor):

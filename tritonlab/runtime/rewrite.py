@@ -20,6 +20,7 @@ from typing import Any
 TICK = "__tritonlab_tick__"
 TO_TENSOR = "__tritonlab_to_tensor__"
 ASSERT = "__tritonlab_assert__"
+TRY = "__tritonlab_try__"
 _PYTHONS = frozenset(dir(builtins))
 
 
@@ -52,7 +53,7 @@ class Source:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Values that are assigned become tensors, as in Triton's interpreter, each loop turn ticks, and asserts understand blocks."""
+    """Values that are assigned become tensors, as in Triton's interpreter, each loop turn ticks, asserts understand blocks, and ``try`` is refused."""
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         self.generic_visit(node)
@@ -69,6 +70,11 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         self.generic_visit(node)
         return ast.copy_location(ast.Expr(_call(ASSERT, node.test, *([node.msg] if node.msg else []))), node)
+
+    def _try(self, node: Any) -> ast.AST:
+        return ast.copy_location(ast.Expr(_call(TRY)), node)
+
+    visit_Try = visit_TryStar = _try
 
     def _loop(self, node: Any) -> ast.AST:
         self.generic_visit(node)
