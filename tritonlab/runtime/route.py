@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,7 +23,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from ..errors import LaunchError, LaunchTypeError, UnsupportedError
 from . import budget, checks, language, tuning
 from .launch import InterpretedLaunch
-from .state import forget_stale, interpreting, lock, state
+from .state import compiling, forget_stale, interpreting, lock, state
 
 _observers: list[tuple[Any, int]] = []
 _capturing = threading.local()
@@ -101,8 +102,12 @@ def _undisturbed(plain: Any) -> Any:
     """A step of the compiler that no interpreted launch, of this thread or another, gets in the way of."""
 
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with lock, language.unpatched():
-            return plain(self, *args, **kwargs)
+        compiling.append(threading.get_ident())
+        try:
+            with lock, language.unpatched():
+                return plain(self, *args, **kwargs)
+        finally:
+            compiling.pop()
 
     return step
 
@@ -149,6 +154,8 @@ def _route(self: Any, args: tuple[Any, ...], grid: Any, warmup: bool, kwargs: di
         if on_gpu and (warmup or not observers):
             return _plain["run"](self, *args, grid=grid, warmup=warmup, **kwargs)
         _interpret(self, args, grid, kwargs, observers)
+    if compiling:
+        time.sleep(0.001)
     return None
 
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 lock = threading.RLock()
 """Held while a launch is interpreted, started on a GPU, or compiled: ``triton.language`` is patched for the first of these."""
 
+compiling: list[int] = []
+"""An entry for each thread that compiles or waits to: a thread that launches in a loop lets them have their turn."""
+
 
 class _State:
     launch: InterpretedLaunch | None = None
