@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["check_block", "check_dtype", "check_no_overlap", "check_same_device", "check_tensors"]
+__all__ = ["check_block", "check_dtype", "check_no_overlap", "check_positive", "check_same_device", "check_tensors"]
 
 
 def check_tensors(**tensors: object) -> None:
@@ -52,3 +52,11 @@ def check_block(name: str, value: object, at_least: int = 1) -> None:
         raise ValueError(f"{name} must be a power of two, as tl.arange needs it; got {value}")
     if value < at_least:
         raise ValueError(f"{name} must be at least {at_least} here; got {value}")
+
+
+def check_positive(name: str, value: object) -> None:
+    """A count of at least 1; ``ValueError`` or ``TypeError`` shows what it is."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an int; got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1; got {value}")
