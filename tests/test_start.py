@@ -84,10 +84,15 @@ def test_a_folder_without_notebooks_is_refused(tmp_path):
     assert not (tmp_path / "my").exists()
 
 
-def test_a_file_named_my_is_refused(root):
-    (root / "my").write_text("")
-    with pytest.raises(starter.StartError, match="my is in the way"):
-        starter.copy_chapters(root)
+@pytest.mark.parametrize("put", [lambda my: my.write_text(""), lambda my: my.symlink_to("nowhere")], ids=["file", "dangling link"])
+def test_what_is_named_my_and_is_no_folder_is_refused(root, put, capsys):
+    put(root / "my")
+    for work in (lambda: starter.copy_chapters(root), lambda: starter.reset_chapter("3", root)):
+        with pytest.raises(starter.StartError, match="my is in the way"):
+            work()
+    assert starter.reset(["3"]) == 1
+    out, err = capsys.readouterr()
+    assert "my is in the way" in err and not out
 
 
 @pytest.mark.parametrize("name", ["3", "03", "03_softmax", "softmax", "03_softmax.ipynb", "my/03_softmax.ipynb"])

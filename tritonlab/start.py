@@ -38,9 +38,7 @@ def copy_chapters(root: Path = ROOT) -> list[str]:
             f"there are no notebooks in {notebooks}: run this from a clone of the repository, "
             "with the package installed from it (pip install -r requirements.txt)"
         )
-    if my.exists() and not my.is_dir():
-        raise StartError(f"{my} is in the way: it should be a folder; rename it and try again")
-    my.mkdir(exist_ok=True)
+    _make_folder(my)
     added = []
     for source in sorted(notebooks.rglob("*")):
         relative = source.relative_to(notebooks)
@@ -51,6 +49,12 @@ def copy_chapters(root: Path = ROOT) -> list[str]:
         if not os.path.lexists(target) and _put(source.read_bytes(), target):
             added.append(str(relative))
     return added
+
+
+def _make_folder(my: Path) -> None:
+    if os.path.lexists(my) and not my.is_dir():  # a file, or a link that leads nowhere
+        raise StartError(f"{my} is in the way: it should be a folder; rename it and try again")
+    my.mkdir(exist_ok=True)
 
 
 def _put(data: bytes, target: Path) -> bool:
@@ -116,11 +120,11 @@ def reset_chapter(name: str, root: Path = ROOT) -> Path | None:
     """Give a chapter back; where the learner's copy was kept, or None if there was nothing to keep.
 
     The old copy becomes ``my/03_softmax_mine_1.ipynb``, the next one ``..._mine_2.ipynb``.
-    ``ValueError`` if ``name`` means no chapter.
+    ``ValueError`` if ``name`` means no chapter, ``StartError`` if ``my`` is no folder.
     """
     source = find_chapter(name, root / "notebooks")
     mine = root / "my" / source.name
-    mine.parent.mkdir(exist_ok=True)
+    _make_folder(mine.parent)
     data = source.read_bytes()
     if not mine.exists():
         _put(data, mine)
@@ -205,5 +209,8 @@ def reset(argv: list[str]) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
+    except StartError as error:
+        print(error, file=sys.stderr)
+        return 1
     print("If it is open in JupyterLab: File > Reload Notebook from Disk, then restart its kernel.")
     return 0
