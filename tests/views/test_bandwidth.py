@@ -135,6 +135,7 @@ def test_runs_of_two_dates_are_told_apart():
     [
         ([], {}, ValueError, "none of the measurements has known bytes"),
         ([replace(softmax((8, 8)), bytes=None)], {}, ValueError, "none of the measurements has known bytes"),
+        (3, {}, TypeError, "takes Measurements, .* it got a int"),
         ([3], {}, TypeError, "takes Measurements, .* it got a int"),
         ([softmax((8, 8))], {"x": "n"}, ValueError, "x is 'n'; it can be 'elements', 'bytes'"),
         ([replace(softmax((8, 8)), shape=(64,))], {"x": "rows"}, ValueError, r"the shape \(64,\) of softmax has no rows"),

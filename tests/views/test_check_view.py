@@ -55,6 +55,11 @@ def test_right_and_unfinished_answers_have_no_picture():
     assert picture(CheckResult("a.b", "not right", (Reason("wrong_kind", "No."),))) is None
 
 
+def test_what_is_no_check_result_is_refused():
+    with pytest.raises(TypeError, match="check takes what ex.check.* returns; got NoneType"):
+        picture(None)
+
+
 def test_every_kept_wrong_answer_has_a_picture_or_none_and_never_an_error():
     for path in sorted(WRONG.glob("*/*.py")):
         view = picture(verdict(path.parent.name, path.stem))

@@ -69,6 +69,8 @@ def test_drawing_warns_of_nothing():
         ({"a": (1.0, 0.0)}, MADE, ValueError, "a has intensity 1.0 .* and rate 0.0"),
         ({"a": (float("nan"), None)}, MADE, ValueError, "both must be positive"),
         ({"a": 3}, MADE, TypeError, r"a point is \(FLOP per byte, FLOP/s\), got 3"),
+        (3, MADE, TypeError, "takes measurements, pairs .* got int"),
+        ("a", MADE, TypeError, "takes measurements, pairs .* got str"),
         ([], MADE, ValueError, "nothing to show"),
         (Measurements(tuple(replace(m, flops=None) for m in MADE), MADE.roofs), None, ValueError, "no measurement has both bytes and operations"),
     ],

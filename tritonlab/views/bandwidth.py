@@ -48,6 +48,8 @@ def bandwidth(measurements: Measurements | Iterable[Measurement], x: str | None 
     ``TypeError`` for other things than measurements; ``ValueError`` when there are none with known bytes, too
     many panels, or for an axis that the shapes do not have.
     """
+    if not isinstance(measurements, Iterable):
+        raise TypeError(f"bandwidth takes Measurements, such as lab.recorded(...) gives; it got a {type(measurements).__name__}")
     ms = measurements if isinstance(measurements, Measurements) else Measurements(tuple(measurements))
     for m in ms:
         if not isinstance(m, Measurement):

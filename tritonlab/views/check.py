@@ -18,8 +18,10 @@ def check(result: Any) -> View | None:
 
     Reasons about which program touches what open the tile view at the program; the others open the stepper at the
     step, where the trace holds the program's steps. None when there is nothing to show: the answer is right or an
-    unfinished stub, or the reason points at no launch.
+    unfinished stub, or the reason points at no launch. ``TypeError`` for what is no ``CheckResult``.
     """
+    if not all(hasattr(result, name) for name in ("ok", "reasons", "trace", "where")):
+        raise TypeError(f"check takes what ex.check(...) returns; got {type(result).__name__}")
     if result.ok or not result.reasons or result.trace is None or result.where is None:
         return None
     launches, where = result.trace.launches, result.where

@@ -43,7 +43,7 @@ def roofline(
     or (FLOP per byte, FLOP/s) pairs. A rate of None stands for "not measured": then what the roof allows is marked.
     ``roofs``: where the roofs come from, by default the measurements themselves; for pairs, ``lab.recorded(op)`` will do.
 
-    ``ValueError`` when the roofs are missing, nothing has bytes and operations, or a number is not positive.
+    ``TypeError`` for other things; ``ValueError`` when the roofs are missing, nothing has bytes and operations, or a number is not positive.
     """
     items, labels, given = _items(what)
     source = roofs if roofs is not None else given
@@ -74,6 +74,8 @@ def roofline(
 def _items(what: Any) -> tuple[list[tuple], tuple[str, ...], Roofs | None]:
     if isinstance(what, Mapping):
         return [(str(name), str(name), *_pair(pair)) for name, pair in what.items()], (), None
+    if not isinstance(what, Iterable) or isinstance(what, str):
+        raise TypeError(f"roofline takes measurements, pairs (FLOP per byte, FLOP/s), or a dict of such; got {type(what).__name__}")
     listed = list(what)
     if listed and not all(isinstance(m, Measurement) for m in listed):
         return [(f"point {i + 1}", f"point {i + 1}", *_pair(pair)) for i, pair in enumerate(listed)], (), None
