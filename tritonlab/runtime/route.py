@@ -197,8 +197,10 @@ def _early(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _autotune(self: Any, *args: Any, **kwargs: Any) -> Any:
     captures = _captures()
-    if len(self.configs) > 1 and (_observers or captures is not None or not (_all_on_gpu(args, kwargs) or _on_gpu(self, args, kwargs))):
-        return tuning.first_config(self, args, kwargs, launches=captures is None)
+    if len(self.configs) > 1:
+        on_gpu = _all_on_gpu(args, kwargs) or _on_gpu(self, args, kwargs)
+        if _observers or captures is not None or not on_gpu:
+            return tuning.launch(self, args, kwargs, captures is None, on_gpu, _plain["autotune"])
     return _plain["autotune"](self, *args, **kwargs)
 
 

@@ -1,17 +1,81 @@
-"""``@triton.autotune`` without a GPU: nothing can be timed, so the first config that pruning leaves is taken, and said so once."""
+"""``@triton.autotune`` on tensors of the CPU.
+
+Nothing can be timed here. A tuner without a ``do_bench`` of its own takes the first config that pruning leaves, and says so once.
+A tuner that was given one really tunes: Triton's own tuner prunes, runs every candidate (interpreted, guarded), ranks them
+by what that function returns, and keeps the winner for the key. So what tuning does can be seen and counted without a GPU.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from ..errors import LaunchError
+from ..errors import KernelError, LaunchError
 
-_told: set[int] = set()
+_told: set[Any] = set()
+_INF = float("inf")
+
+
+def launch(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any], launches: bool, on_gpu: bool, plain: Callable[..., Any]) -> Any:
+    """A tuned launch that is not simply the GPU's.
+
+    ``launches``: whether it really runs, or is only captured; ``on_gpu``: its tensors are on one, and something observes;
+    ``plain``: Triton's own ``Autotuner.run``.
+    """
+    if launches and not on_gpu and _own_bench(tuner) is not None:
+        try:
+            return tuned(tuner, args, kwargs, plain)
+        except RuntimeError as e:  # the do_bench asks for a GPU before it runs anything
+            if "active drivers" not in str(e):
+                raise
+    return first_config(tuner, args, kwargs, launches)
+
+
+def tuned(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any], plain: Callable[..., Any]) -> Any:
+    """Tune with the ``do_bench`` that the tuner was given, and launch the winner: by Triton's own code.
+
+    As on a GPU, a candidate counts as infinitely slow when it has more warps than a program may have or when its
+    ``tl.static_assert`` fails; any other error of a candidate ends the tuning.
+    """
+    tuner.nargs = dict(zip(tuner.arg_names, args))
+    kept = tuner.cache_results
+    try:
+        _check_names(tuner)
+        for config in tuner.configs:
+            _check_twice(tuner, config, kwargs)
+        if "tuned" not in _told:
+            _told.add("tuned")
+            print(
+                f"[{tuner.base_fn.__name__}] tuned by the do_bench it was given. Candidates run in the interpreter: what do_bench returns is no GPU's time",
+                file=sys.stderr,
+            )
+        tuner.cache_results = False  # the key of Triton's cache on disk names the GPU
+        tuner._bench = lambda *a, config, **meta: _candidate(tuner, a, config, meta)
+        return plain(tuner, *args, **kwargs)
+    except Exception as e:
+        if type(e).__name__ == "AutotunerError":
+            raise _none_left(tuner, 0) from None
+        raise
+    finally:
+        tuner.nargs, tuner.cache_results = None, kept
+        tuner.__dict__.pop("_bench", None)
+
+
+def _candidate(tuner: Any, args: tuple[Any, ...], config: Any, meta: dict[str, Any]) -> Any:
+    warps = config.num_warps
+    if isinstance(warps, int) and warps > 32 and not warps & (warps - 1):
+        return [_INF] * 3
+    try:
+        return type(tuner)._bench(tuner, *args, config=config, **meta)
+    except KernelError as e:
+        if isinstance(e.original, AssertionError) and "tl.static_assert failed" in str(e.original):
+            return [_INF] * 3
+        raise
 
 
 def first_config(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any], launches: bool) -> Any:
-    """Launch the tuner's first usable config. ``launches``: whether the launch really runs, so that hooks touch tensors.
+    """Launch what the tuner chose for this key, or else its first usable config. ``launches``: whether the launch really runs, so that hooks touch tensors.
 
     Hooks run as they do around a tuned launch on a GPU: on the first launch of each key the pre-hook, with
     ``reset_only=True``, as after tuning (``restore_value`` undoes what tuning did: nothing), and the config's own always.
@@ -19,16 +83,15 @@ def first_config(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any], laun
     tuner.nargs = dict(zip(tuner.arg_names, args))
     try:
         _check_names(tuner)
-        configs = _pruned(tuner, kwargs)
+        config = _known(tuner, kwargs)
+        configs = [config] if config is not None else _pruned(tuner, kwargs)
         config = next((c for c in configs if _usable(c)), None)
         name = tuner.base_fn.__name__
         if config is None:
-            raise LaunchError(f"no config of {name} is left to take: {len(tuner.configs)} given, {len(configs)} after pruning", "give at least one with num_warps 1, 2, 4, 8, 16 or 32")
+            raise _none_left(tuner, len(configs))
         chosen = config.all_kwargs()
-        twice = kwargs.keys() & chosen.keys()
-        if twice:
-            raise LaunchError(f"{', '.join(sorted(twice))} of {name} comes from @triton.autotune and was passed at the launch too", "leave it out of the launch")
-        if launches and id(tuner) not in _told:
+        _check_twice(tuner, config, kwargs)
+        if launches and len(configs) > 1 and id(tuner) not in _told:
             _told.add(id(tuner))
             print(f"[{name}] not tuned: nothing can be timed in the interpreter, so the first config is taken ({config})", file=sys.stderr)
         tuner.best_config = config
@@ -41,6 +104,25 @@ def first_config(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any], laun
         return tuner.fn.run(*args, **kwargs, **chosen)
     finally:
         tuner.nargs = None
+
+
+def _own_bench(tuner: Any) -> Any:
+    """The ``do_bench`` that a tuner was given, or None: also for one made of ``warmup=`` or ``rep=``, which is Triton's for a GPU."""
+    made = getattr(tuner, "num_warmups", None) is not None or getattr(tuner, "num_reps", None) is not None or getattr(tuner, "use_cuda_graph", False)
+    return None if made else tuner._do_bench
+
+
+def _none_left(tuner: Any, left: int) -> LaunchError:
+    return LaunchError(
+        f"no config of {tuner.base_fn.__name__} is left to take: {len(tuner.configs)} given, {left} after pruning",
+        "give at least one with num_warps 1, 2, 4, 8, 16 or 32",
+    )
+
+
+def _check_twice(tuner: Any, config: Any, kwargs: dict[str, Any]) -> None:
+    twice = kwargs.keys() & config.all_kwargs().keys()
+    if twice:
+        raise LaunchError(f"{', '.join(sorted(twice))} of {tuner.base_fn.__name__} comes from @triton.autotune and was passed at the launch too", "leave it out of the launch")
 
 
 def _check_names(tuner: Any) -> None:
@@ -68,9 +150,26 @@ def _pruned(tuner: Any, kwargs: dict[str, Any]) -> list[Any]:
     return configs
 
 
+def _given(tuner: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in {**tuner.nargs, **kwargs}.items() if k in tuner.arg_names}
+
+
+def _dtypes(given: dict[str, Any]) -> list[str]:
+    return [str(v.dtype) for v in given.values() if hasattr(v, "dtype")]
+
+
+def _known(tuner: Any, kwargs: dict[str, Any]) -> Any:
+    """The config that tuning has chosen for these arguments, if it has; the key is made as Triton makes it."""
+    given = _given(tuner, kwargs)
+    try:
+        return tuner.cache.get(tuple([given[k] for k in tuner.keys if k in given] + _dtypes(given)))
+    except TypeError:  # a key that cannot be hashed
+        return None
+
+
 def _is_new(tuner: Any, kwargs: dict[str, Any]) -> bool:
-    given = {k: v for k, v in {**tuner.nargs, **kwargs}.items() if k in tuner.arg_names}
-    key = tuple(repr(given[k]) for k in tuner.keys if k in given) + tuple(str(v.dtype) for v in given.values() if hasattr(v, "dtype"))
+    given = _given(tuner, kwargs)
+    key = (*(repr(given[k]) for k in tuner.keys if k in given), *_dtypes(given))
     seen: set[Any] = tuner.__dict__.setdefault("_interpreted_keys", set())
     new = key not in seen
     seen.add(key)
@@ -80,4 +179,3 @@ def _is_new(tuner: Any, kwargs: dict[str, Any]) -> bool:
 def _usable(config: Any) -> bool:
     warps = getattr(config, "num_warps", 4)
     return isinstance(warps, int) and 1 <= warps <= 32 and not warps & (warps - 1)
-
