@@ -38,10 +38,10 @@ def rand():
 
 @pytest.fixture
 def agrees():
-    """``agrees(op, actual, expected)``: assert that a result is within the op's tolerance of its oracle."""
+    """``agrees(op, actual, expected)``: assert that a result is within the op's tolerance of its oracle; of a product, ``K=...``."""
 
-    def check(op, actual, expected):
-        limit = tolerance(op, actual.dtype)
+    def check(op, actual, expected, **accuracy):
+        limit = tolerance(op, actual.dtype, **accuracy)
         if actual.dtype.is_floating_point:
             expected = clamp_to(actual.dtype, expected)
             torch.testing.assert_close(actual.double(), expected.double(), rtol=limit.rtol, atol=limit.atol, equal_nan=True)

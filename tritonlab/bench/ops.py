@@ -11,6 +11,7 @@ yields a dict for every shape and dtype:
 ``cost``       ``(bytes, flops)``, or ``cost(*args)`` that gives them; each input read once, each output written once
 ``oracle``     optional: ``oracle(*args)`` → float64 tensor (otherwise ``tritonlab.reference.<op>``, if there is one)
 ``tolerance``  optional: ``(rtol, atol)`` (otherwise that of ``tritonlab.tolerances``, if it has the op)
+``accuracy``   optional: what that tolerance depends on beside op and dtype, ``{"K": 4096}``
 ``compile``    optional: what torch.compile compiles instead of "torch", or None for nothing
 """
 
@@ -31,7 +32,7 @@ from .errors import MeasureError
 __all__ = ["Case", "cases_of", "find_ops"]
 
 _REQUIRED = ("shape", "dtype", "make", "run", "cost")
-_OPTIONAL = ("baselines", "oracle", "tolerance", "compile")
+_OPTIONAL = ("baselines", "oracle", "tolerance", "accuracy", "compile")
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def _case(op: str, number: int, declared: dict[str, Any]) -> Case:
         own=tuple(own),
         cost=declared["cost"],
         oracle=declared.get("oracle") or _reference(op),
-        tolerance=declared.get("tolerance") or _tolerance(op, declared["dtype"]),
+        tolerance=declared.get("tolerance") or _tolerance(op, declared["dtype"], declared.get("accuracy") or {}),
         compiled=declared["compile"] if "compile" in declared else baselines.get("torch"),
     )
 
@@ -128,11 +129,11 @@ def _reference(op: str) -> Callable | None:
     return getattr(reference, op, None)
 
 
-def _tolerance(op: str, dtype: torch.dtype) -> tuple[float, float] | None:
+def _tolerance(op: str, dtype: torch.dtype, accuracy: dict[str, Any]) -> tuple[float, float] | None:
     from ..tolerances import tolerance
 
     try:
-        found = tolerance(op, dtype)
+        found = tolerance(op, dtype, **accuracy)
     except KeyError:
         return None
     return found.rtol, found.atol

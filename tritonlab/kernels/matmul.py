@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 import torch
 import triton
 import triton.language as tl
 
 from .checks import check_block, check_dtype, check_same_device, check_tensors
+from .matmul_shapes import launch_shape
 from .tensors import blocks, elements, on_device_of
 
-__all__ = ["DTYPES", "PRECISIONS", "matmul", "matmul_cost", "matmul_kernel", "matmul_tile"]
+__all__ = ["DTYPES", "PRECISIONS", "bench_cases", "launch_shape", "matmul", "matmul_cost", "matmul_kernel", "matmul_tile"]
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
@@ -173,16 +177,41 @@ def check_operands(a: object, b: object, out_dtype: object, input_precision: obj
         raise ValueError(f"input_precision must be one of {', '.join(PRECISIONS)}; got {input_precision!r}")
 
 
-def launch_shape(M: int, N: int, K: int, itemsize: int) -> dict[str, int]:
-    """Tile and launch options by shape."""
-    if itemsize == 4:
-        return {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32, "num_warps": 4, "num_stages": 3}
-    if blocks(M, 128) * blocks(N, 256) >= 132:
-        return {"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 64, "num_warps": 8, "num_stages": 3}
-    return {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 64, "num_warps": 4, "num_stages": 4}
-
-
 def matmul_cost(a: torch.Tensor, b: torch.Tensor) -> tuple[int, int]:
     """Bytes that must move (a and b read once, the result written once in a's dtype) and 2·M·N·K operations."""
     (M, K), N = a.shape, b.shape[1]
     return (elements(a) + elements(b) + M * N) * a.element_size(), 2 * M * N * K
+
+
+def operands(device: str, M: int, N: int, K: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """Random a and b, as the bench takes them."""
+    return torch.randn((M, K), device=device, dtype=dtype), torch.randn((K, N), device=device, dtype=dtype)
+
+
+def torch_with(precision: str, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """a @ b by torch, float32 operands at ``precision``: "highest" (as they are) or "high" (TF32)."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(precision)
+    try:
+        return torch.matmul(a, b)
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def bench_cases() -> Iterator[dict]:
+    """The sizes, dtypes and rivals that ``python -m tritonlab bench matmul`` measures."""
+    sizes = [(n, n, n) for n in (512, 1024, 2048, 4096, 8192, 16384)]
+    cases = [(size, torch.bfloat16, "", "highest") for size in sizes]
+    cases += [((4096, 4096, 4096), torch.float16, "", "highest")]
+    cases += [(size, torch.float32, precision, rival) for size in sizes[1:4] for precision, rival in (("ieee", "highest"), ("tf32", "high"))]
+    for size, dtype, precision, rival in cases:
+        yield {
+            "shape": size,
+            "dtype": dtype,
+            "make": partial(operands, M=size[0], N=size[1], K=size[2], dtype=dtype),
+            "run": {precision: partial(matmul, input_precision=precision)} if precision else matmul,
+            "baselines": {"torch tf32" if rival == "high" else "torch": partial(torch_with, rival)},
+            "cost": matmul_cost,
+            "accuracy": {"K": size[2], "input_precision": precision or "ieee"},
+            "compile": None,  # torch.compile takes its time, and gives cuBLAS
+        }
