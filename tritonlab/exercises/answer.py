@@ -12,7 +12,7 @@ from .problem import Problem
 from .reasons import reason
 from .result import Reason
 
-__all__ = ["kernels_of", "screen", "tree_of", "unfinished"]
+__all__ = ["functions_of", "kernels_of", "screen", "tree_of", "unfinished"]
 
 
 def screen(answer: Any, problem: Problem) -> Reason | None:
@@ -103,31 +103,44 @@ def is_kernel(value: Any) -> bool:
     return type(value).__module__.split(".")[0] == "triton" and hasattr(value, "fn")
 
 
-def kernels_of(function: Any) -> tuple[Any, ...]:
-    """The learner's jitted functions that a launcher reaches through the names it uses, nearest first."""
+def functions_of(function: Any) -> tuple[Any, ...]:
+    """The learner's functions that a launcher reaches through the names it uses, nearest first: Python functions, jitted
+    ones, and what is wrapped around these (a tuner, heuristics)."""
     found: list[Any] = []
-    seen: set[int] = set()
+    seen: set[int] = {id(function)}
     queue = [function]
     while queue:
-        current = queue.pop(0)
-        while is_kernel(current) and is_kernel(current.fn):
-            current = current.fn
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        if current is not function and is_kernel(current):
-            found.append(current)
-        for value in named_in(current).values():
-            module = str(getattr(value, "__module__", ""))
-            if (is_kernel(value) or isinstance(value, types.FunctionType)) and module.split(".")[0] not in ("triton", "torch"):
-                queue.append(value)
+        for value in named_in(_innermost(queue.pop(0))).values():
+            inner = _innermost(value)
+            module = str(getattr(inner, "__module__", ""))
+            if id(value) in seen or not (is_kernel(value) or isinstance(value, types.FunctionType)) or module.split(".")[0] in ("triton", "torch"):
+                continue
+            queue.append(value)
+            layer = value
+            while id(layer) not in seen:
+                seen.add(id(layer))
+                found.append(layer)
+                layer = layer.fn if is_kernel(layer) and is_kernel(layer.fn) else layer
     return tuple(found)
 
 
+def _innermost(value: Any) -> Any:
+    """The jitted function inside a tuner or heuristics; any other value as it is."""
+    while is_kernel(value) and is_kernel(value.fn):
+        value = value.fn
+    return value
+
+
+def kernels_of(function: Any) -> tuple[Any, ...]:
+    """The learner's jitted functions that a launcher reaches through the names it uses, nearest first."""
+    return tuple(f for f in functions_of(function) if is_kernel(f) and not is_kernel(f.fn))
+
+
 def unfinished(answer: Any) -> str | None:
-    """Where the answer is still a stub, in words, or None: a ``...`` in the launcher or a kernel, or a body that does nothing."""
-    for function in (answer, *kernels_of(answer)):
-        tree = tree_of(function)
+    """Where the answer is still a stub, in words, or None: a ``...`` in the launcher, a kernel or a helper, or a body that does nothing."""
+    home = getattr(answer, "__module__", None)
+    for function in (answer, *functions_of(answer)):
+        tree = tree_of(function) if is_kernel(function) or getattr(function, "__module__", None) == home else None
         if tree is None:
             continue
         place = _placeholder(tree)

@@ -11,7 +11,7 @@ from .finding import Finding
 from .problem import Problem
 from .run import Outcome, run_case
 
-__all__ = ["refusals"]
+__all__ = ["launches_of", "refusals"]
 
 AXIS_LIMIT = 65_535
 """Largest extent of grid axes 1 and 2 of a CUDA launch; axis 0 takes 2³¹ − 1."""
@@ -39,9 +39,8 @@ def _grid(launch: Launch) -> str:
     return ""
 
 
-def _compiled(fn: Any, problem: Problem, outcome: Outcome) -> list[Finding]:
-    """What the compiler says of the launches that the answer makes in one case; they are taken under the guards of every other run."""
-    from .. import compiler
+def launches_of(fn: Any, problem: Problem, outcome: Outcome) -> list[Any]:
+    """The launches that the answer makes in one case, captured and not run; they are taken under the guards of every other run."""
     from ..runtime import capture
 
     taken: list[Any] = []
@@ -55,6 +54,14 @@ def _compiled(fn: Any, problem: Problem, outcome: Outcome) -> list[Finding]:
                 taken.extend(launches)
 
     run_case(fn, problem, outcome.case, outcome.number, around=taking())
+    return taken
+
+
+def _compiled(fn: Any, problem: Problem, outcome: Outcome) -> list[Finding]:
+    """What the compiler says of the launches that the answer makes in one case."""
+    from .. import compiler
+
+    taken = launches_of(fn, problem, outcome)
     try:
         refused = compiler.refusals(taken, targets=(TARGET,))
     except Exception:  # a compiler that is not there, or cannot be run, says nothing about the answer

@@ -186,7 +186,7 @@ class Problem:
     def solution_source(self) -> str:
         """The solution as it would stand in a cell."""
         if "solution" not in self._sources:
-            parts = [textwrap.dedent(inspect.getsource(getattr(f, "fn", f))).rstrip() for f in self.solution]
+            parts = [textwrap.dedent(inspect.getsource(_plain(f))).rstrip() for f in self.solution]
             self._sources["solution"] = "\n\n\n".join(parts) + "\n"
         return self._sources["solution"]
 
@@ -203,6 +203,13 @@ class Problem:
         if dtype not in self.tolerance:
             raise KeyError(f"{self.name} has no tolerance for {dtype}; it has {', '.join(self.tolerance)}")
         return self.tolerance[dtype]
+
+
+def _plain(function: Any) -> Any:
+    """The Python function inside a jitted, tuned or plain one."""
+    while not inspect.isfunction(function):
+        function = function.fn
+    return function
 
 
 def _prime_above(n: int) -> int:

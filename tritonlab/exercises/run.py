@@ -16,6 +16,7 @@ import torch
 from ..trace.record import Trace
 from .inputs import Built, build, to_numpy
 from .problem import Case, Problem
+from .tuners import untuned
 
 __all__ = ["Endless", "Outcome", "compare", "run_case"]
 
@@ -72,8 +73,10 @@ def run_case(
     """
     built = build(case, number)
     pristine = built.pristine()
-    trace, printed = _traced(fn, built.args, step, around, seconds)
+    with untuned(fn):
+        trace, printed = _traced(fn, built.args, step, around, seconds)
     outcome = Outcome(number, case, case.label(problem.parameters), built, trace, error=trace.error, printed=printed)
+    outcome.cache["answer"] = fn
     outcome.returned = trace.result
     if trace.error is None and not case.raises:
         _expect(outcome, problem, pristine)
