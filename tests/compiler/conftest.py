@@ -2,12 +2,11 @@
 
 import pytest
 import torch
-from compiler_kernels import add_kernel, matmul_kernel, row_sum_kernel, scaled_kernel
+from compiler_kernels import scaled_kernel
+from compiler_work import N, add_work, course_matmul_work, matmul_work, row_sum_work
 
 import tritonlab as lab
 from tritonlab.compiler import variants
-
-N = 98432
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -17,25 +16,6 @@ def own_cache(tmp_path_factory):
     patch.setenv("TRITONLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
     yield
     patch.undo()
-
-
-def add_work(n=N, offset=0):
-    x = torch.empty(n + offset, device="meta")[offset:]
-    return lambda: add_kernel[(97,)](x, x, x, n, BLOCK_SIZE=1024)
-
-
-def matmul_work(size=8192, k=None, **blocks):
-    k = k or size
-    a, b = (torch.empty(shape, dtype=torch.float16, device="meta") for shape in ((size, k), (k, size)))
-    c = torch.empty(size, size, dtype=torch.float16, device="meta")
-    given = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "num_warps": 8} | blocks
-    grid = (-(-size // given["BLOCK_M"]), -(-size // given["BLOCK_N"]))
-    return lambda: matmul_kernel[grid](a, b, c, size, size, k, *a.stride(), *b.stride(), *c.stride(), **given)
-
-
-def row_sum_work():
-    x, out = torch.empty(8, 4096, device="meta"), torch.empty(8, device="meta")
-    return lambda: row_sum_kernel[(8,)](x, out, x.stride(0), 1, 4096, False, BLOCK_SIZE=4096)
 
 
 @pytest.fixture(scope="session")
@@ -70,3 +50,14 @@ def matmul90(own_cache):
 @pytest.fixture(scope="session")
 def matmul80(own_cache):
     return variants(matmul_work(), "sm_80", num_stages=[1, 3, 4])
+
+
+@pytest.fixture(scope="session")
+def course90(own_cache):
+    """The course's own matmul, 128×128×64, 8 warps, with 1 to 5 stages on sm_90."""
+    return variants(course_matmul_work(), "sm_90", num_stages=[1, 2, 3, 4, 5])
+
+
+@pytest.fixture(scope="session")
+def course80(own_cache):
+    return variants(course_matmul_work(), "sm_80", num_stages=[1, 2, 3, 4, 5])

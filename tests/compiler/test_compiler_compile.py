@@ -7,7 +7,7 @@ import pytest
 import torch
 import triton
 from compiler_kernels import add_kernel, row_sum_kernel
-from conftest import add_work
+from compiler_work import add_work
 
 import tritonlab as lab
 from tritonlab.compiler import Compilations, Compiled, CompileError, compiling, variants, worker

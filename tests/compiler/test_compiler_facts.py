@@ -1,10 +1,15 @@
 """Figures that were seen before, of kernels of the course's kind."""
 
 import pytest
+import torch
 import triton
-from conftest import add_work, matmul_work
+from compiler_work import add_work, course_matmul_work, matmul_work
 
 import tritonlab as lab
+from tritonlab.compiler import worker
+from tritonlab.compiler.compiling import launches_of
+from tritonlab.compiler.request import request
+from tritonlab.compiler.sass import resources
 
 KIB = 1024
 INSTALLED = triton.__version__ == "3.7.1"
@@ -41,24 +46,40 @@ def test_naming_the_square_changes_nothing(row_sum):
     assert (folded.registers, folded.instructions) == (named.registers, named.instructions)
 
 
-@pytest.mark.parametrize("stage, shared90, shared80", [(0, 32, 32), (1, 96, 64), (2, 128, 96)])
-def test_stages_of_a_matmul_cost_shared_memory(matmul90, matmul80, stage, shared90, shared80):
-    assert (matmul90[stage].shared, matmul80[stage].shared) == (shared90 * KIB, shared80 * KIB)
+STAGES = {1: (32, 32), 2: (64, 32), 3: (96, 64), 4: (128, 96), 5: (160, 128)}
+"""num_stages -> KiB of shared memory on sm_90 and on sm_80, for a 128×128×64 float16 tile."""
 
 
-def test_a_pipelined_matmul_copies_asynchronously(matmul90, matmul80):
-    assert [c.ptx.copies for c in matmul90] == [c.ptx.copies for c in matmul80] == [0, 24, 32]
-    assert [c.sass.copies for c in matmul80] == [0, 24, 32]
+def test_stages_of_a_matmul_cost_shared_memory(course90, course80):
+    for c90, c80 in zip(course90, course80):
+        assert (c90.shared, c80.shared) == tuple(n * KIB for n in STAGES[c90.num_stages])
 
 
-def test_a_matmul_uses_the_tensor_cores_of_its_target(matmul90, matmul80):
-    assert all((c.ptx.wgmma, c.ptx.mma) == (4, 0) for c in matmul90)
-    assert all((c.ptx.wgmma, c.ptx.mma) == (0, 64) for c in matmul80)
-    assert all(c.sass.mma == 64 for c in matmul80) and all(c.sass.wgmma == 4 for c in matmul90)
+def test_the_same_holds_for_a_matmul_of_its_own(matmul90, matmul80):
+    assert [c.shared // KIB for c in matmul90] == [32, 96, 128] and [c.shared // KIB for c in matmul80] == [32, 64, 96]
+
+
+def test_a_matmul_copies_asynchronously_from_stage_2_on(course90, course80):
+    for c in (*course90, *course80):
+        assert c.ptx.copies == c.sass.copies == (0 if c.num_stages == 1 else 8 * c.num_stages)
+        assert c.ptx.loads == ({16: 8} if c.num_stages == 1 else {})
+
+
+def test_a_matmul_uses_the_tensor_cores_of_its_target(course90, course80):
+    assert all((c.ptx.wgmma, c.ptx.mma) == (c.sass.wgmma, c.sass.mma) == (4, 0) for c in course90)
+    assert all((c.ptx.wgmma, c.ptx.mma) == (c.sass.wgmma, c.sass.mma) == (0, 64) for c in course80)
+    c = lab.compile(course_matmul_work(), "sm_100")
+    assert c.ptx.tcgen05 >= 4 and (c.ptx.wgmma, c.ptx.mma) == (0, 0) and c.tensor_memory == 128
+
+
+def test_sizes_that_16_does_not_divide_take_the_wide_copies_away():
+    """All of M, N, K odd: no copy is asynchronous, and every load is of one element."""
+    odd = lab.compile(course_matmul_work(4095, 4095, 4095))
+    assert odd.ptx.copies == 0 and set(odd.ptx.loads) == {2} and odd.pipeline.stages == 1
 
 
 @pytest.mark.skipif(not INSTALLED, reason="counted with Triton 3.7.1")
-def test_the_matmul_of_3_stages_has_583_instructions_and_115_registers(matmul90):
+def test_a_matmul_of_3_stages_has_583_instructions_and_115_registers(matmul90):
     assert (matmul90[1].instructions, matmul90[1].registers) == (583, 115)
 
 
@@ -82,7 +103,27 @@ def test_a_256_wide_tile_fills_the_registers_of_sm_80():
     assert (c.registers, c.spilled) == (255, 32)
 
 
+def test_a_tile_that_is_too_large_spills_and_cuobjdump_says_so_as_stack_alone():
+    work = course_matmul_work(BLOCK_M=256, BLOCK_N=256, BLOCK_K=64, num_stages=2)
+    big = lab.compile(work, "sm_80")
+    assert big.registers == 255 and big.stack == big.spilled > 0 and big.sass.local > 0
+    (answer,) = worker.run_all([request(launches_of(work)[0], "sm_80")])
+    dump = resources(answer["resources"], answer["name"])
+    assert (dump["STACK"], dump["LOCAL"]) == (big.spilled, 0)
+
+
 def test_an_odd_k_takes_the_wide_loads_from_a(matmul90):
     odd = lab.compile(matmul_work(k=8191, num_stages=3), "sm_90")
     assert odd.ptx.copies < matmul90[1].ptx.copies
     assert max(odd.ptx.loads) == 2
+
+
+# What tile shapes, dtypes and ways to write a dot come to.
+
+
+@pytest.mark.parametrize("dtype, precision, kind", [("float32", "tf32", ".tf32"), ("float32", "ieee", "fma.rn"), ("bfloat16", "ieee", ".bf16")])
+def test_a_dot_multiplies_in_the_dtype_it_says(dtype, precision, kind):
+    small = dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=32, num_warps=4)
+    c = lab.compile(course_matmul_work(dtype=getattr(torch, dtype), input_precision=precision, **small), "sm_80")
+    assert sum(n for code, n in c.ptx.opcodes.items() if kind in code) > 0
+    assert (c.ptx.mma == 0) == (precision == "ieee" and dtype == "float32")

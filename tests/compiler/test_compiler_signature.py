@@ -5,7 +5,7 @@ import torch
 import triton
 import triton.language as tl
 from compiler_kernels import add_kernel, matmul_kernel
-from conftest import add_work, matmul_work
+from compiler_work import add_work, matmul_work
 from triton.backends.compiler import GPUTarget
 from triton.compiler import make_backend
 from triton.runtime import jit as tjit

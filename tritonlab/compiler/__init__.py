@@ -10,6 +10,7 @@ from typing import Any
 
 _WHERE = {
     "AsmLine": "record",
+    "Buffer": "pipeline",
     "Compilations": "record",
     "CompileError": "errors",
     "Compiled": "record",
@@ -18,6 +19,7 @@ _WHERE = {
     "LIMITS": "limits",
     "Limits": "limits",
     "Occupancy": "limits",
+    "Pipeline": "pipeline",
     "Refusal": "refusing",
     "TARGETS": "limits",
     "compile": "compiling",

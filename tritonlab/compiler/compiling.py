@@ -15,6 +15,7 @@ from ..runtime import Captured, capture
 from . import cache, worker
 from .errors import CompileError, explain
 from .kinds import count
+from .pipeline import pipeline
 from .ptx import read_ptx, trimmed
 from .record import Compilations, Compiled, Failed, FunctionSource
 from .request import Request, check_target, key_of, request, sources
@@ -151,6 +152,7 @@ def _compiled(wanted: Request, answer: dict[str, Any]) -> Compiled:
         asm=asm,
         lines={"ptx": ptx, "sass": sass},
         functions=functions,
+        pipeline=pipeline(asm["ttgir"]),
     )
 
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, overload
 
 from .limits import LIMITS, TENSOR_MEMORY, Occupancy, occupancy
+from .pipeline import Pipeline
 
 __all__ = ["AsmLine", "Compilations", "Compiled", "Counts", "Failed", "FunctionSource"]
 
@@ -97,8 +98,8 @@ class Compiled:
     ``shared`` bytes of a program; ``tensor_memory`` columns (sm_100).
     ``asm`` holds the text of ttir, ttgir, llir, ptx and sass; ``lines["ptx"]`` and ``lines["sass"]`` their lines with the
     source line of each; ``functions`` the kernel's source and those of the device functions it calls.
-    ``ptx`` and ``sass`` count instructions, ``instructions`` is ``sass.total``. ``problems`` says why a GPU of this target
-    could not launch it, () when it can.
+    ``ptx`` and ``sass`` count instructions, ``instructions`` is ``sass.total``. ``pipeline`` says how its loop was pipelined
+    (None: no loop loads a tile). ``problems`` says why a GPU of this target could not launch it, () when it can.
     """
 
     kernel: str
@@ -118,6 +119,7 @@ class Compiled:
     asm: dict[str, str] = field(default_factory=dict)
     lines: dict[str, tuple[AsmLine, ...]] = field(default_factory=dict)
     functions: tuple[FunctionSource, ...] = ()
+    pipeline: Pipeline | None = None
 
     __hash__ = None  # type: ignore[assignment]
 
