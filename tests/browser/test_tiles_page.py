@@ -111,7 +111,7 @@ def test_lanes_between_the_elements_of_a_view_are_not_called_out_of_range(show):
 @pytest.mark.parametrize("number", [0, 5, 11])
 def test_the_matrix_shows_every_lane_at_its_row_and_column(show, number):
     launch = s.matmul()
-    tab = show(tiles(launch, program=number))
+    tab = show(tiles(launch, program=number, picture="matrix"))
     pid = (number % 3, number // 3, 0)
     for name in ("a_ptr", "b_ptr", "c_ptr"):
         access = next(a for a in launch.accesses if a.program == pid and a.arg == name)
@@ -264,7 +264,7 @@ def test_a_program_with_many_tiles_is_gone_through_by_passes(show):
 
 
 def test_a_2d_grid_has_a_slider_for_each_axis_and_both_pictures(show):
-    tab = show(tiles(s.matmul()))
+    tab = show(tiles(s.matmul(), picture="matrix"))
     axis = tab.locator("label", has_text="Program axis 1").locator("input")
     axis.focus()
     axis.press("End")

@@ -135,7 +135,7 @@ def test_the_picture_begins_where_something_is_to_be_seen():
     assert tiles(s.vector_add(1024)).data["start"] is None
     assert tiles(s.vector_add(), program=3).data["start"] == 3
     assert tiles(s.matmul(), program=(1, 2)).data["start"] == linear((1, 2, 0), (3, 4, 1))
-    assert tiles(s.matmul()).data["picture"] == "matrix" and tiles(s.softmax_rows()).data["picture"] == "matrix"
+    assert tiles(s.matmul()).data["picture"] == "product" and tiles(s.softmax_rows()).data["picture"] == "matrix"
     assert tiles(s.vector_add()).data["picture"] == "memory" and tiles(s.matmul(), picture="memory").data["picture"] == "memory"
 
 
@@ -179,7 +179,7 @@ def test_what_is_no_single_launch_is_refused(given, error, words):
 def test_a_program_outside_the_grid_is_refused(program):
     with pytest.raises(ValueError, match="the grid of vector_add_kernel has 16 programs"):
         tiles(s.vector_add(), program=program)
-    with pytest.raises(ValueError, match="'memory' or 'matrix'"):
+    with pytest.raises(ValueError, match="'memory', 'matrix' or 'product'"):
         tiles(s.vector_add(), picture="cube")
 
 

@@ -9,6 +9,8 @@ from .coverage import Coverage, Conflict, Write, output_coverage
 from .lanes import program_number
 from .masks import LaneCount, MaskedLanes, masked_lanes
 from .order import Order, program_order
+from .product import KStep, Operand, OutputTile, TileReuse, tile_reuse
+from .product_roles import Product, Role, find_product
 from .races import Race, Races, find_races
 from .reuse import ArgReuse, Reuse, element_reuse, lru_fetches
 from .tiles import Owners, owners
@@ -19,17 +21,24 @@ __all__ = [
     "ArgTraffic",
     "Conflict",
     "Coverage",
+    "KStep",
     "LaneCount",
     "MaskedLanes",
+    "Operand",
     "Order",
+    "OutputTile",
     "Owners",
+    "Product",
     "Race",
     "Races",
     "Reuse",
+    "Role",
+    "TileReuse",
     "Traffic",
     "Write",
     "bytes_moved",
     "element_reuse",
+    "find_product",
     "find_races",
     "lru_fetches",
     "masked_lanes",
@@ -37,4 +46,5 @@ __all__ = [
     "owners",
     "program_number",
     "program_order",
+    "tile_reuse",
 ]

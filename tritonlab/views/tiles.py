@@ -12,18 +12,22 @@ import numpy as np
 
 from ..trace.record import Access, Launch, Program, TensorArg, Trace, short
 from .base import View
+from .tiles_product import product_data
 from .touches import VALUES, arg_data, encode, linear, program_at
 
 __all__ = ["TileView", "samples", "tiles"]
 
-PICTURES = ("memory", "matrix")
+PICTURES = ("memory", "matrix", "product")
 
 
 class TileView(View):
-    """One memory strip per tensor argument with every program's tile, and the lanes of the chosen program."""
+    """Every program's tile in each tensor argument, and the lanes of the chosen program."""
 
     module = "tiles.js"
-    parts = ("tiles_model.js", "tiles_memory.js", "tiles_matrix.js", "tiles_words.js")
+    parts = (
+        "tiles_model.js", "tiles_memory.js", "tiles_matrix.js", "tiles_words.js",
+        "tiles_product_model.js", "tiles_product.js", "tiles_product_words.js", "tiles_product_view.js",
+    )  # fmt: skip
 
 
 def tiles(t: Trace | Launch, program: int | Program | None = None, picture: str | None = None) -> TileView:
@@ -31,17 +35,20 @@ def tiles(t: Trace | Launch, program: int | Program | None = None, picture: str 
 
     ``t``: a trace with one launch, or one of ``t.launches``. ``program``: the program to begin with, a number or its
     ids (default: the first with lanes out of range, else the first with masked lanes, else program 0). ``picture``:
-    ``"memory"`` draws strips, low to high offset, ``"matrix"`` draws 2-D tensors as rows and columns; the view offers
-    both where both make sense, and this is the one to begin with.
+    ``"memory"`` draws strips, low to high offset, ``"matrix"`` draws 2-D tensors as rows and columns, ``"product"``
+    a matmul's A, B and C around their corner with the K loop in steps; the view offers those that make sense, and this
+    is the one to begin with (default: ``"product"`` where the trace shows one, see ``lab.analysis.find_product``).
 
     A trace that ended by an access out of range (``lab.trace(..., errors="keep")``) shows that access too.
 
     ``TypeError`` when ``t`` is neither; ``ValueError`` when a trace holds no launch or several, for a program
-    that the grid does not have, and for an unknown picture.
+    that the grid does not have, for an unknown picture, and for ``"product"`` of a launch that is none.
     """
     launch = _launch(t)
     if picture not in (None, *PICTURES):
-        raise ValueError(f"picture is {picture!r}; it can be 'memory' or 'matrix'")
+        raise ValueError(f"picture is {picture!r}; it can be 'memory', 'matrix' or 'product'")
+    product = product_data(launch, wanted=picture == "product")
+    picture = picture or ("product" if product else _picture(launch))
     data = encode(launch, VALUES)
     outside = [_outside(launch, a) for a in launch.accesses]
     data |= {
@@ -50,11 +57,13 @@ def tiles(t: Trace | Launch, program: int | Program | None = None, picture: str 
         "args": [arg_data(a) | _shared(launch, a.name) for a in _args(launch)],
         "lines": _lines(launch),
         "start": _start(launch, program, outside),
-        "picture": picture or _picture(launch),
+        "picture": picture,
+        "product": product,
         "left_out": launch.left_out,
         "error": launch.error,
     }
-    return TileView(data=data, text=_text(launch, outside))
+    told = f", {product['text']}" if product and picture == "product" else ""
+    return TileView(data=data, text=_text(launch, outside) + told)
 
 
 def _launch(t: Any) -> Launch:
@@ -234,5 +243,6 @@ def samples() -> list[tuple[str, View]]:
         "empty": s.vector_add(0, 64),
     }
     views: list[tuple[str, View]] = [(f"tiles-{name}", tiles(launch)) for name, launch in made.items()]
-    views.append(("tiles-matmul-memory", tiles(s.matmul(), program=(1, 2), picture="memory")))
+    for picture in ("matrix", "memory"):
+        views.append((f"tiles-matmul-{picture}", tiles(s.matmul(), program=(1, 2), picture=picture)))
     return views

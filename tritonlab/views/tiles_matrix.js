@@ -22,19 +22,24 @@ Object.assign(tl, (() => {
     return [Math.floor((offset - c * sc) / sr), c];
   };
 
+  // For every axis of a block, rows and columns from one lane to the next; null for an axis that goes along neither.
+  const blockAxes = ({ arg, pattern }) => {
+    const [sr, sc] = arg.strides.map((s) => Math.max(1, s));
+    return pattern.offsets.strides.map((t) => {
+      if (t === 0) return [0, 0];
+      const [big, small] = sr >= sc ? [[sr, 0], [sc, 1]] : [[sc, 1], [sr, 0]];
+      for (const [s, axis] of [big, small]) if (t % s === 0 && arg.shape[axis] > 1) return axis === 0 ? [t / s, 0] : [0, t / s];
+      return null;
+    });
+  };
+
   // Where a pattern's lanes stand relative to its first lane, following the block's axes; null if its strides are not the tensor's.
   const logical = (touch) => {
     const { site, pattern, arg } = touch;
     if (pattern.moves !== undefined) return pattern.moves;
     pattern.moves = null;
     if (!pattern.offsets.strides) return null;
-    const [sr, sc] = arg.strides.map((s) => Math.max(1, s));
-    const axes = pattern.offsets.strides.map((t) => {
-      if (t === 0) return [0, 0];
-      const [big, small] = sr >= sc ? [[sr, 0], [sc, 1]] : [[sc, 1], [sr, 0]];
-      for (const [s, axis] of [big, small]) if (t % s === 0 && arg.shape[axis] > 1) return axis === 0 ? [t / s, 0] : [0, t / s];
-      return null;
-    });
+    const axes = (arg.blockAxes && arg.blockAxes(touch)) || blockAxes(touch);
     if (axes.some((a) => a === null)) return null;
     const { on } = tl.touchLanes(touch);
     const dr = new Int32Array(on.length), dc = new Int32Array(on.length);
@@ -310,5 +315,5 @@ Object.assign(tl, (() => {
     return box && box.full && box.r1 >= scale.view[0] && box.r0 < scale.view[1] && box.c1 >= scale.view[2] && box.c0 < scale.view[3];
   });
 
-  return { isMatrix, matrixBox, matrixPicture };
+  return { isMatrix, matrixBox, matrixPicture, matrixParts: { placeOf, logical, straight, eachLane, tilesBase, gridLines, scaleOf } };
 })());

@@ -1,0 +1,321 @@
+"""The K loop of a matmul, counted: what each program streams, what is reused, and FLOP per byte of its tile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..trace.record import Access, Launch, Program, Trace, _Record
+from .lanes import as_launch, partial_note
+from .product_roles import Product, Role, find_product, index_of_lanes
+from .text import count, table
+
+__all__ = ["KStep", "Operand", "OutputTile", "TileReuse", "tile_reuse"]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Loads of A or B over the whole launch. ``elements``: distinct elements loaded; ``loads``: lanes that loaded
+    them; ``programs``: the most programs that load one element; ``bytes``: ``loads`` × bytes an element."""
+
+    arg: str
+    shape: tuple[int, int]
+    elements: int
+    loads: int
+    programs: int
+    bytes: int
+
+    @property
+    def loads_per_element(self) -> float:
+        """N / BLOCK_N for A and M / BLOCK_M for B in a plain tiled matmul; 0 when nothing was loaded."""
+        return self.loads / self.elements if self.elements else 0.0
+
+
+@dataclass(frozen=True)
+class KStep:
+    """One step of a program's K loop: one tile of A and one of B.
+
+    ``a``, ``b``: places of the loads in ``Launch.accesses``. Bytes count lanes that are on. ``flop``: 2 for each
+    multiplication of the dot of the two blocks, masked lanes included; ``useful``: for those whose lanes were
+    loaded in both blocks and whose result is stored. ``programs_a``, ``programs_b``: the fewest and the most
+    programs of the launch that load an element of this tile.
+    """
+
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    bytes_a: int
+    bytes_b: int
+    flop: int
+    useful: int
+    programs_a: tuple[int, int]
+    programs_b: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class OutputTile:
+    """One tile of C and the K steps that lead to it. A persistent program has several: ``nth`` counts them.
+
+    ``stores``: places in ``Launch.accesses``; none when the program never came to store. ``block``: rows and
+    columns of the stored block, masked lanes included (the accumulator). ``elements``, ``bytes``: what was stored.
+    ``box``: rows and columns of C that hold what was stored, half-open, or None.
+    """
+
+    program: Program
+    nth: int
+    stores: tuple[int, ...]
+    block: tuple[int, int]
+    elements: int
+    bytes: int
+    box: tuple[tuple[int, int], tuple[int, int]] | None
+    steps: tuple[KStep, ...]
+
+    @property
+    def bytes_a(self) -> int:
+        return sum(s.bytes_a for s in self.steps)
+
+    @property
+    def bytes_b(self) -> int:
+        return sum(s.bytes_b for s in self.steps)
+
+    @property
+    def flop(self) -> int:
+        return sum(s.flop for s in self.steps)
+
+    @property
+    def useful(self) -> int:
+        return sum(s.useful for s in self.steps)
+
+    @property
+    def padding(self) -> int:
+        """FLOP spent on masked lanes, or on results that are not stored."""
+        return self.flop - self.useful
+
+    @property
+    def flop_per_byte(self) -> float:
+        """Useful FLOP over bytes of A and B loaded; 0 when none were."""
+        return _ratio(self.useful, self.bytes_a + self.bytes_b)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TileReuse(_Record):
+    """A matmul's tiles: what each streams over its K steps, and how often the elements of A and B are loaded."""
+
+    kernel: str
+    grid: Program
+    product: Product
+    a: Operand
+    b: Operand
+    tiles: tuple[OutputTile, ...]
+    note: str = ""
+
+    def of(self, program: int | Program) -> tuple[OutputTile, ...]:
+        """The tiles of one program, a number or its ids."""
+        ids = (program,) if isinstance(program, int) else tuple(program)
+        return tuple(t for t in self.tiles if t.program == (*ids, 0, 0)[:3])
+
+    @property
+    def flop_per_byte(self) -> float:
+        """Useful FLOP of all programs over bytes of A and B that they load."""
+        return _ratio(sum(t.useful for t in self.tiles), self.a.bytes + self.b.bytes)
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{count(len(self.tiles), 'tile')} of {_steps(self.tiles)}",
+            f"{self.a.arg} {self.a.loads_per_element:.2f} loads an element",
+            f"{self.b.arg} {self.b.loads_per_element:.2f}",
+            f"{self.flop_per_byte:.1f} FLOP a byte",
+        ]
+        return f"<TileReuse {self.kernel}: {_formula(self)}, {', '.join(parts + [self.note] * bool(self.note))}>"
+
+    def __str__(self) -> str:
+        rows = [
+            (_name(t.program, self.grid), _slices(t), len(t.steps), t.bytes_a, t.bytes_b, t.elements, t.useful, t.padding, t.flop_per_byte)
+            for t in self.tiles
+        ]
+        whole = [sum(r[i] for r in rows) for i in range(2, 8)]
+        headers = ("program", f"stores {self.product.c.arg}", "K steps", "bytes of A", "bytes of B", "outputs", "useful FLOP", "padding FLOP", "FLOP / byte")
+        notes = [f"{o.arg}{list(o.shape)}: {count(o.elements, 'element')} loaded, {o.loads_per_element:.2f} times each" for o in (self.a, self.b)]
+        title = f"{self.kernel}: {_formula(self)}"
+        return table(title, headers, rows, "\n".join(notes + [self.note] * bool(self.note)), ("all", "", *whole, self.flop_per_byte), "tile")
+
+
+def tile_reuse(of: Launch | Trace) -> TileReuse:
+    """Count the K loop of a matmul launch: per program K steps, bytes, outputs, FLOP and FLOP per byte; loads an element.
+
+    Roles are found by ``find_product``, which raises ``ValueError`` for a launch that is no product. Everything else
+    is counted from the recorded accesses, lane by lane; nothing is assumed about which tile a program should load.
+    A K step is one load of A with one load of B in their order, or, where a program does not load both equally often,
+    all loads until one of the same source lines comes again. What is loaded after a store of C belongs to the next tile.
+    """
+    launch = as_launch(of)
+    product = find_product(launch)
+    a, b = _Side(launch, product.a), _Side(launch, product.b)
+    tiles: list[OutputTile] = []
+    strange = 0
+    done: dict[Program, int] = {}
+    for program, stores, steps in _segments(launch, product):
+        made = [_step(launch, product, a, b, ours, stores) for ours in steps]
+        strange += any(s is None for s, _ in made)
+        tiles.append(_tile(launch, product, program, done.get(program, 0), stores, [s or rest for s, rest in made]))
+        done[program] = done.get(program, 0) + 1
+    note = [partial_note(launch)] if partial_note(launch) else []
+    if strange:
+        note.append(f"{count(strange, 'tile')} with blocks of A and B that no dot takes, whose FLOP are not counted")
+    return TileReuse(launch.kernel, launch.grid, product, a.operand, b.operand, tuple(tiles), "; ".join(note))
+
+
+class _Side:
+    """All loads of A or B: which programs load each element."""
+
+    def __init__(self, launch: Launch, role: Role) -> None:
+        self.role, self.arg = role, launch.arg(role.arg)
+        by_program: dict[Program, list[np.ndarray]] = {}
+        for access in launch.accesses:
+            if access.arg == role.arg and access.kind == "load":
+                by_program.setdefault(access.program, []).append(self.inside(access))
+        own = [np.unique(np.concatenate(found)) for found in by_program.values()]
+        self.offsets, self.counts = np.unique(np.concatenate(own) if own else np.zeros(0, np.int64), return_counts=True)
+        loads = sum(o.size for found in by_program.values() for o in found)
+        most = int(self.counts.max(initial=0))
+        self.operand = Operand(role.arg, role.shape, int(self.offsets.size), loads, most, loads * self.arg.itemsize)
+
+    def inside(self, access: Access) -> np.ndarray:
+        touched = access.touched.ravel()
+        return touched[(touched >= 0) & (touched < self.arg.extent)]
+
+    def count(self, accesses: list[Access]) -> tuple[int, tuple[int, int]]:
+        """Bytes that these load, and the fewest and most programs that load one of the elements."""
+        touched = np.concatenate([self.inside(a) for a in accesses]) if accesses else np.zeros(0, np.int64)
+        if not touched.size:
+            return 0, (0, 0)
+        programs = self.counts[np.searchsorted(self.offsets, touched)]
+        return int(touched.size) * self.arg.itemsize, (int(programs.min()), int(programs.max()))
+
+
+def _segments(launch: Launch, product: Product) -> Iterator[tuple[Program, list[int], list[list[int]]]]:
+    """For every program, in order of first access, and every tile of C: the places of its stores and of each step's loads."""
+    by_program: dict[Program, list[int]] = {}
+    for place, access in enumerate(launch.accesses):
+        if (access.arg in (product.a.arg, product.b.arg) and access.kind == "load") or (access.arg == product.c.arg and access.writes):
+            by_program.setdefault(access.program, []).append(place)
+    for program, places in by_program.items():
+        loads: list[int] = []
+        stores: list[int] = []
+        for place in places:
+            if launch.accesses[place].writes:
+                stores.append(place)
+                continue
+            if stores:
+                yield program, stores, _split(launch, product, loads)
+                loads, stores = [], []
+            loads.append(place)
+        yield program, stores, _split(launch, product, loads)
+
+
+def _split(launch: Launch, product: Product, loads: list[int]) -> list[list[int]]:
+    """The loads of one tile of C in K steps."""
+    of_a = [p for p in loads if launch.accesses[p].arg == product.a.arg]
+    of_b = [p for p in loads if launch.accesses[p].arg == product.b.arg]
+    if len(of_a) == len(of_b):
+        return [list(pair) for pair in zip(of_a, of_b)]
+    steps: list[list[int]] = []
+    seen: set[tuple] = set()
+    for place in loads:
+        access = launch.accesses[place]
+        site = (access.arg, access.function, access.line)
+        if site in seen or not steps:
+            steps.append([])
+            seen = set()
+        steps[-1].append(place)
+        seen.add(site)
+    return steps
+
+
+def _step(launch: Launch, product: Product, a: _Side, b: _Side, places: list[int], stores: list[int]) -> tuple[KStep | None, KStep]:
+    """The step; None in front of one without FLOP when its blocks fit no dot."""
+    of_a = tuple(p for p in places if launch.accesses[p].arg == product.a.arg)
+    of_b = tuple(p for p in places if launch.accesses[p].arg == product.b.arg)
+    bytes_a, programs_a = a.count([launch.accesses[p] for p in of_a])
+    bytes_b, programs_b = b.count([launch.accesses[p] for p in of_b])
+    work = None
+    if len(of_a) == len(of_b) == 1:
+        stored = block_mask(launch.accesses[stores[0]], product.c) if len(stores) == 1 else None
+        work = _dot(block_mask(launch.accesses[of_a[0]], product.a), block_mask(launch.accesses[of_b[0]], product.b), stored)
+    made = KStep(of_a, of_b, bytes_a, bytes_b, *(work or (0, 0)), programs_a, programs_b)
+    return (made if work else None), made
+
+
+def block_mask(access: Access, role: Role) -> np.ndarray | None:
+    """Which lanes are on, rows of the matrix down and columns across; None for a block of three or more axes.
+
+    A block that a kernel transposes after loading it stands here as the matrix has it: which axis of the block
+    goes along the rows is read from the offsets of the lanes that are on.
+    """
+    mask = np.asarray(access.mask, bool)
+    shape = tuple(n for n in mask.shape if n != 1) if mask.ndim > 2 else mask.shape
+    if len(shape) > 2:
+        return None
+    if len(shape) < 2:  # a scalar, a row of A, a column of B
+        flat = mask.reshape(-1)
+        if flat.size == 1:
+            return flat.reshape(1, 1)
+        rows, _ = index_of_lanes(role, np.asarray(access.offsets).reshape(-1)[flat])
+        return flat.reshape(-1, 1) if rows.size and np.ptp(rows) else flat.reshape(1, -1)
+    mask = mask.reshape(shape)
+    if mask.shape[0] == 1 or mask.shape[1] == 1 or not mask.any():
+        return mask
+    rows, columns = index_of_lanes(role, np.asarray(access.offsets).reshape(shape))
+    down, across = mask[:-1] & mask[1:], mask[:, :-1] & mask[:, 1:]
+    row_down, column_down = ((np.diff(i, axis=0) != 0)[down].any() for i in (rows, columns))
+    row_across, column_across = ((np.diff(i, axis=1) != 0)[across].any() for i in (rows, columns))
+    turned = (column_down and not row_down) or (row_across and not column_across)
+    return mask.T if turned else mask
+
+
+def _dot(a: np.ndarray | None, b: np.ndarray | None, stored: np.ndarray | None) -> tuple[int, int] | None:
+    """FLOP of the dot of two blocks, and of those between lanes that are on whose result is stored; None if they do not fit."""
+    if a is None or b is None or a.shape[1] != b.shape[0]:
+        return None
+    flop = 2 * a.shape[0] * a.shape[1] * b.shape[1]
+    if stored is None or stored.shape != (a.shape[0], b.shape[1]) or stored.all():
+        return flop, flop if a.all() and b.all() else 2 * int((a.sum(0, dtype=np.int64) * b.sum(1, dtype=np.int64)).sum())
+    return flop, 2 * int((a.astype(np.float32) @ b.astype(np.float32))[stored].sum(dtype=np.float64))
+
+
+def _tile(launch: Launch, product: Product, program: Program, nth: int, stores: list[int], steps: list[KStep]) -> OutputTile:
+    accesses = [launch.accesses[p] for p in stores]
+    arg = launch.arg(product.c.arg)
+    touched = np.concatenate([a.touched.ravel() for a in accesses]) if accesses else np.zeros(0, np.int64)
+    touched = touched[(touched >= 0) & (touched < arg.extent)]
+    box = None
+    if touched.size:
+        rows, columns = index_of_lanes(product.c, touched)
+        box = ((int(rows.min()), int(rows.max()) + 1), (int(columns.min()), int(columns.max()) + 1))
+    blocks = [block_mask(a, product.c) for a in accesses]
+    block = blocks[0].shape if len(blocks) == 1 and blocks[0] is not None else (0, 0)
+    return OutputTile(program, nth, tuple(stores), block, int(touched.size), int(touched.size) * arg.itemsize, box, tuple(steps))
+
+
+def _steps(tiles: tuple[OutputTile, ...]) -> str:
+    lengths = sorted({len(t.steps) for t in tiles}) or [0]
+    return f"{lengths[0]} to {lengths[-1]} K steps" if len(lengths) > 1 else count(lengths[0], "K step")
+
+
+def _formula(r: TileReuse) -> str:
+    a, b, c = (f"{o.arg}{list(o.shape)}" for o in (r.product.a, r.product.b, r.product.c))
+    return f"{a} @ {b} → {c}"
+
+
+def _slices(tile: OutputTile) -> str:
+    return "nothing" if tile.box is None else "[" + ", ".join(f"{lo}:{hi}" for lo, hi in tile.box) + "]"
+
+
+def _name(program: Program, grid: Program) -> str:
+    axes = 3 if grid[2] > 1 else 2 if grid[1] > 1 else 1
+    return str(program[0]) if axes == 1 else str(tuple(program[:axes]))
+
+
+def _ratio(flop: int, loaded: int) -> float:
+    return flop / loaded if loaded else 0.0
