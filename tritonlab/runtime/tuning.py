@@ -115,7 +115,7 @@ def _own_bench(tuner: Any) -> Any:
 def _none_left(tuner: Any, left: int) -> LaunchError:
     return LaunchError(
         f"no config of {tuner.base_fn.__name__} is left to take: {len(tuner.configs)} given, {left} after pruning",
-        "give at least one with num_warps 1, 2, 4, 8, 16 or 32",
+        "give at least one with num_warps 1, 2, 4, 8, 16 or 32" if left else "prune less: early_config_prune has to leave one at least",
     )
 
 

@@ -1,0 +1,30 @@
+"""num_warps does not follow the block."""
+# rejected with: rule
+# which says: ran with 4 warps
+import torch
+import triton
+import triton.language as tl
+
+
+def block_size(args):
+    return triton.next_power_of_2(args["n_cols"])
+
+
+def warps(args):
+    return 4
+
+
+@triton.heuristics({"BLOCK_SIZE": block_size, "num_warps": warps})
+@triton.jit
+def row_sum_kernel(x_ptr, out_ptr, stride_xm, n_cols, BLOCK_SIZE: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK_SIZE)
+    x = tl.load(x_ptr + row * stride_xm + cols, mask=cols < n_cols, other=0.0).to(tl.float32)
+    tl.store(out_ptr + row, tl.sum(x, axis=0))
+
+
+def row_sum(x):
+    n_rows, n_cols = x.shape
+    out = torch.empty(n_rows, dtype=x.dtype, device=x.device)
+    row_sum_kernel[(n_rows,)](x, out, x.stride(0), n_cols)
+    return out
