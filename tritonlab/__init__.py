@@ -20,11 +20,12 @@ _LAZY = {
     "compile": ("compiler", "compile"),
     "exercise": ("exercises", "exercise"),
     "measure": ("bench", "measure"),
+    "pid_order": ("orders", "pid_order"),
     "recorded": ("bench", "recorded"),
 }
 _ROOMS = ("analysis", "bench", "compiler", "errors", "exercises", "kernels", "reference", "runtime", "tolerances", "views")
 
-__all__ = ["compile", "exercise", "expect_error", "limits", "measure", "recorded", "trace", "views"]
+__all__ = ["compile", "exercise", "expect_error", "limits", "measure", "pid_order", "recorded", "trace", "views"]
 
 
 def __getattr__(name: str) -> Any:

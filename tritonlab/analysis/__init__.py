@@ -7,10 +7,12 @@ partial (accesses that the trace left out, a launch that ended by an error).
 
 from .coverage import Coverage, Conflict, Write, output_coverage
 from .lanes import program_number
+from .l2 import GPUS, Gpu, L2Traffic, l2_traffic
 from .masks import LaneCount, MaskedLanes, masked_lanes
 from .order import Order, program_order
 from .product import KStep, Operand, OutputTile, TileReuse, tile_reuse
 from .product_roles import Product, Role, find_product
+from .pids import PidOrder, tile_order
 from .races import Race, Races, find_races
 from .reuse import ArgReuse, Reuse, element_reuse, lru_fetches
 from .tiles import Owners, owners
@@ -21,6 +23,9 @@ __all__ = [
     "ArgTraffic",
     "Conflict",
     "Coverage",
+    "GPUS",
+    "Gpu",
+    "L2Traffic",
     "KStep",
     "LaneCount",
     "MaskedLanes",
@@ -28,6 +33,7 @@ __all__ = [
     "Order",
     "OutputTile",
     "Owners",
+    "PidOrder",
     "Product",
     "Race",
     "Races",
@@ -40,6 +46,7 @@ __all__ = [
     "element_reuse",
     "find_product",
     "find_races",
+    "l2_traffic",
     "lru_fetches",
     "masked_lanes",
     "output_coverage",
@@ -47,4 +54,5 @@ __all__ = [
     "program_number",
     "program_order",
     "tile_reuse",
+    "tile_order",
 ]

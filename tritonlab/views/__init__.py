@@ -20,6 +20,7 @@ _WHERE = {
     "roofline": "roofline",
     "check": "check",
     "fill": "fill",
+    "pid_map": "pid_map",
     "resources": "resources",
     "assembly": "assembly",
 }

@@ -1,0 +1,186 @@
+"""The order map: which program computes which tile of the output, in the order of launch, and what a wave of programs loads.
+
+The order is an ``analysis.PidOrder``, as ``lab.pid_order`` computes it with a kernel's own device function; bytes from L2 and
+from memory are ``analysis.l2_traffic``'s, whose model is written under the picture. The browser scrubs and plays the
+launch; it computes nothing but which panels the wave has touched so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..analysis.l2 import GPUS, SCHEDULES, Gpu, L2Traffic, l2_traffic
+from ..analysis.pids import PidOrder
+from .base import View, pack
+
+__all__ = ["PidMapView", "pid_map", "samples"]
+
+MOST_ORDERS = 9
+
+
+class PidMapView(View):
+    """A map of tiles for each order: A's panels to the left, B's above, the wave and the path of the launch."""
+
+    module = "pid_map.js"
+    parts = ("pid_map_model.js", "pid_map_draw.js")
+
+
+def pid_map(
+    orders: PidOrder | Sequence[PidOrder] | Mapping[str, PidOrder],
+    tile: tuple[int, int, int] | None = None,
+    K: int | None = None,
+    *,
+    itemsize: int = 2,
+    gpu: str | Gpu = "H200",
+    programs_per_sm: int = 1,
+    wave: int | None = None,
+    launched: int | None = None,
+) -> PidMapView:
+    """Draw one order of programs over the tiles of C, or several side by side.
+
+    ``orders``: a ``PidOrder`` (``lab.pid_order(grouped_pid, num_pid_m, num_pid_n, GROUP_M)``), a list of them, or a
+    dict title -> order. ``tile``: (BLOCK_M, BLOCK_N, BLOCK_K), and ``K``: with both, bytes from L2 and from memory are
+    shown. ``itemsize``: bytes of an element. ``gpu``: whose number of SMs and size of L2 are taken, a name in
+    ``lab.analysis.GPUS`` or a ``Gpu``. ``programs_per_sm``: programs that an SM holds at once; a wave is as many on all
+    SMs, or ``wave`` programs. ``launched``: programs launched at first; the first wave if left out.
+
+    ``TypeError`` for what is no order; ``ValueError`` for none or more than 9, for K without a tile, and what ``l2_traffic`` refuses.
+    """
+    named = _named(orders)
+    if (tile is None) != (K is None):
+        raise ValueError(f"tile and K go together; got tile={tile!r} and K={K!r}")
+    held = gpu if isinstance(gpu, Gpu) else GPUS.get(gpu)
+    if held is None:
+        raise ValueError(f"gpu is {gpu!r}; known are {', '.join(GPUS)}")
+    for name, value in (("programs_per_sm", programs_per_sm), ("wave", 1 if wave is None else wave)):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1; got {value}")
+    at_once = held.sms * programs_per_sm if wave is None else wave
+    longest = max(order.programs for order in named.values())
+    if launched is not None and not 0 <= launched <= longest:
+        raise ValueError(f"launched must be 0 … {longest}; got {launched}")
+    data: dict[str, Any] = {
+        "wave": at_once,
+        "launched": min(at_once, longest) if launched is None else launched,
+        "gpu": held.name,
+        "tile": None if tile is None else [int(b) for b in tile],
+        "k_tiles": None if tile is None else -(-K // tile[2]),
+        "schedules": list(SCHEDULES),
+        "model": "",
+        "orders": [],
+    }
+    for title, order in named.items():
+        traffic = {}
+        if tile is not None:
+            traffic = {s: l2_traffic(order, tile, K, itemsize, held, programs_per_sm, s, wave=wave) for s in SCHEDULES}
+        data["orders"].append(_order_data(title, order, traffic))
+    if tile is not None:
+        data["model"] = _model(held, at_once, programs_per_sm if wave is None else None)
+    return PidMapView(data=data, text=_summary(data, named))
+
+
+def _named(orders: Any) -> dict[str, PidOrder]:
+    if isinstance(orders, PidOrder):
+        orders = [orders]
+    if isinstance(orders, Mapping):
+        named = {str(k): v for k, v in orders.items()}
+    elif isinstance(orders, Sequence) and not isinstance(orders, str):
+        named = {}
+        for order in orders:
+            title = _title(order) if isinstance(order, PidOrder) else ""
+            while title in named:
+                title += "\u2032"
+            named[title] = order
+    else:
+        raise TypeError(f"orders is a {type(orders).__name__}; pid_map draws a PidOrder as lab.pid_order returns it, a list or a dict of them")
+    for order in named.values():
+        if not isinstance(order, PidOrder):
+            raise TypeError(f"orders holds a {type(order).__name__}; pid_map draws PidOrders as lab.pid_order returns them")
+        if not order.programs:
+            raise ValueError("an order has no programs: there is nothing to draw")
+    if not 1 <= len(named) <= MOST_ORDERS:
+        raise ValueError(f"pid_map draws 1 to {MOST_ORDERS} orders; got {len(named)}")
+    return named
+
+
+def _title(order: PidOrder) -> str:
+    name = order.function if order.GROUP_M is None else f"GROUP_M = {order.GROUP_M}"
+    pids = np.arange(order.programs)
+    if not order.one_to_one or min(order.num_pid_m, order.num_pid_n) == 1:
+        return name
+    if np.array_equal(pids, order.pid_m.astype(np.int64) * order.num_pid_n + order.pid_n):
+        return f"{name} (rows)"
+    if np.array_equal(pids, order.pid_n.astype(np.int64) * order.num_pid_m + order.pid_m):
+        return f"{name} (columns)"
+    return name
+
+
+def _order_data(title: str, order: PidOrder, traffic: dict[str, L2Traffic]) -> dict[str, Any]:
+    visits = order.visits
+    return {
+        "title": title,
+        "num_pid_m": order.num_pid_m,
+        "num_pid_n": order.num_pid_n,
+        "pid_m": pack(order.pid_m),
+        "pid_n": pack(order.pid_n),
+        "faults": list(order.faults),
+        "never": pack(np.flatnonzero(visits == 0).astype(np.int32)),
+        "twice": pack(np.flatnonzero(visits > 1).astype(np.int32)),
+        "outside": pack(np.array(order.outside, dtype=np.int32)),
+        "traffic": [
+            {"asked": t.asked_bytes, "memory": t.memory_bytes, "wave_asked": pack(t.asked), "wave_memory": pack(t.fetched_a + t.fetched_b)}
+            for t in traffic.values()
+        ],
+    }
+
+
+def _model(gpu: Gpu, wave: int, per_sm: int | None) -> str:
+    at_once = f"{wave:,} programs at once" + (f" ({gpu.sms} SMs × {per_sm})" if per_sm else "")
+    return (
+        f"Model, not a measurement: an L2 of {gpu.l2_bytes / 1e6:.1f} MB ({gpu.name}, {gpu.source}) that drops what was used longest ago, and "
+        f"{at_once}. “In step”: the programs of a wave walk K together, then comes the next wave. “One after another”: a "
+        "program takes its whole panels of A and B before the next one begins. A GPU does neither quite; stores of C are left out."
+    )
+
+
+def _gb(n: float) -> str:
+    return f"{n / 1e9:.2f} GB" if n >= 1e8 else f"{n / 1e6:.2f} MB"
+
+
+def _summary(data: dict[str, Any], named: dict[str, PidOrder]) -> str:
+    parts = []
+    for order, shown in zip(named.values(), data["orders"]):
+        rows, columns = order.panels(0, data["wave"])
+        text = f"{shown['title']} {order.num_pid_m}×{order.num_pid_n} tiles"
+        text += f", {', '.join(order.faults)}" if order.faults else ""
+        text += f", first {min(data['wave'], order.programs):,} programs touch {len(rows)} + {len(columns)} panels"
+        if shown["traffic"]:
+            text += ", from memory " + " and ".join(f"{_gb(t['memory'])} {s}" for t, s in zip(shown["traffic"], data["schedules"]))
+        parts.append(text)
+    return "; ".join(parts)
+
+
+def _played(num_pid_m: int, num_pid_n: int, GROUP_M: int, clamped: bool = True) -> PidOrder:
+    """The grouped order, or what becomes of it when the last group's rows are not clamped, played in NumPy."""
+    pid = np.arange(num_pid_m * num_pid_n)
+    first = pid // (GROUP_M * num_pid_n) * GROUP_M
+    rows = np.minimum(num_pid_m - first, GROUP_M) if clamped else GROUP_M
+    inside = pid % (GROUP_M * num_pid_n)
+    return PidOrder("grouped_pid" if clamped else "unclamped_pid", num_pid_m, num_pid_n, first + inside % rows, inside // rows, GROUP_M)
+
+
+def samples() -> list[tuple[str, View]]:
+    """Order maps: the 9 × 9 check, small multiples of a large matrix, a wrong order, a ragged one and 102,400 programs."""
+    nine = [_played(9, 9, g) for g in (1, 3)]
+    large = [_played(128, 128, g) for g in (1, 8, 128)]
+    return [
+        ("pid-map-nine", pid_map(nine, (32, 32, 32), 288, wave=9)),
+        ("pid-map-large", pid_map(large, (64, 64, 32), 8192, programs_per_sm=6)),
+        ("pid-map-one", pid_map(_played(64, 32, 8), (64, 128, 32), 4096, launched=900)),
+        ("pid-map-wrong", pid_map({"not clamped": _played(7, 5, 3, False), "clamped": _played(7, 5, 3)}, wave=5, launched=35)),
+        ("pid-map-100k", pid_map(_played(320, 320, 8), (64, 64, 32), 8192, launched=40_000)),
+        ("pid-map-six", pid_map([_played(64, 64, g) for g in (1, 2, 4, 8, 16, 64)], (64, 64, 32), 4096)),
+    ]
