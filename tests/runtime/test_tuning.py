@@ -250,9 +250,13 @@ def test_candidates_that_a_gpu_cannot_take_count_as_infinitely_slow_and_others_e
 
 
 def test_a_do_bench_that_needs_a_gpu_leaves_the_first_config(capsys):
-    from triton.testing import do_bench
+    from triton.testing import do_bench, do_bench_cudagraph
 
-    for given in (do_bench, lambda call, quantiles: do_bench(call, quantiles=quantiles)):
+    def by_events(call, quantiles):
+        torch.cuda.synchronize()
+
+    asking = () if torch.cuda.is_available() else (lambda call, quantiles: do_bench(call, quantiles=quantiles), by_events)
+    for given in (do_bench, do_bench_cudagraph, *asking):
         kernel, x = tuned(TWO, do_bench=given), torch.zeros(20)
         kernel[grid](x, 20)
         assert torch.equal(x, torch.ones(20)) and kernel.best_config is TWO[0] and kernel.nargs is None
