@@ -1,6 +1,6 @@
 """``python -m tritonlab latency``: milliseconds from an input to changed pixels, in Chromium.
 
-*Exploring* is a slider dragged with the mouse in a self-contained page. *live* is a control's slider moved by key in a real
+*Exploring* is a slider dragged with the mouse in a self-contained page. *first* is a picture drawn from its data. *live* is a control's slider moved by key in a real
 JupyterLab: the key, the message to the kernel, the traced launch, the data back, the new picture. Time runs from the
 input event's own time stamp to the end of the frame that shows the change, on the browser's clock.
 """
@@ -20,10 +20,11 @@ from .base import View
 from .jupyterlab import open_notebook, serve_lab
 from .photograph import ChromiumMissing, in_thread, new_tab, open_browser, fill
 
-__all__ = ["explore", "follow", "main", "summary"]
+__all__ = ["explore", "first_picture", "follow", "main", "summary"]
 
 EXPLORE_MS = 16.0
 LIVE_MS = 150.0
+FIRST_MS = 1000.0
 
 # Times are kept in window.tlTimes. At the end of every frame after an event (a message posted in the frame's callback
 # arrives after style, layout and paint) it is asked whether the picture has changed.
@@ -87,6 +88,18 @@ def explore(tab: Any, view: View, moves: int = 60) -> list[float]:
     return tab.evaluate("window.tlTimes")
 
 
+def first_picture(tab: Any, view: View, times: int = 5) -> list[float]:
+    """Give a view its data again; milliseconds of each time until all of it is read, drawn and on the screen."""
+    fill(tab, view.page())
+    again = """async (data) => {
+      const since = performance.now();
+      tritonlab.model.set("data", data);
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      return performance.now() - since;
+    }"""
+    return [tab.evaluate(again, view.data) for _ in range(times)]
+
+
 def follow(browser: Any, moves: int = 30) -> list[float]:
     """Move ``live``'s slider by key in JupyterLab, 16 programs traced at each move; milliseconds to the new picture."""
     notebook = {
@@ -134,14 +147,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def work() -> bool:
         from . import specimens, stepped
+        from .pid_map import _played, pid_map
         from .stepper import stepper
         from .tiles import tiles
 
+        order = pid_map(_played(320, 320, 8), (64, 64, 32), 8192)
         views = [
             ("tiles, 16 programs", tiles(specimens.vector_add(), program=0)),
             ("tiles, 5000 programs, 10^6 elements", tiles(specimens.vector_add(1_000_000 - 37, 200), program=0)),
             ("tiles, matmul as matrices", tiles(specimens.matmul(96, 96, 48), program=0)),
             ("stepper", stepper(stepped.row_sums())),
+            ("order map, 102,400 programs", order),
         ]
         kept = True
         with open_browser() as browser:
@@ -152,6 +168,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 line, ok = summary(name, explore(tab, view, given.moves), EXPLORE_MS)
                 print(line, flush=True)
                 kept &= ok
+            line, ok = summary("order map, 102,400 programs, first", first_picture(tab, order), FIRST_MS)
+            print(line, flush=True)
+            kept &= ok
             tab.context.close()
             if not given.no_live:
                 line, ok = summary("live in JupyterLab, 16 programs", follow(browser, max(1, given.moves // 2)), LIVE_MS)
