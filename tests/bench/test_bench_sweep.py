@@ -38,7 +38,7 @@ def test_every_contender_is_measured_beside_the_others(make_timer, ceilings):
     result = sweep([case(), case(n=16)], timer, ceilings(timer), PLAN)
     assert result.failures == []
     ms = result.measurements
-    assert [m.key for m in ms] == [("negate", name, (n,), "float32") for n in (8, 16) for name in ("tritonlab", "torch")]
+    assert [m.key for m in ms] == [("negate", name, (n,), "float32", ()) for n in (8, 16) for name in ("tritonlab", "torch")]
     assert ms.where(implementation="torch")[0].seconds == pytest.approx(4e-5)
     assert (ms[0].bytes, ms[0].flops, ms[0].error, ms[0].timing.samples) == (64, 8, 0.0, 15)
     assert ms.roofs.launch.seconds == pytest.approx(2e-6)

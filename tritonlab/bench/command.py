@@ -22,7 +22,7 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; 0 when all went well, 1 when a kernel of the course failed or two runs disagree, 2 when nothing could be measured."""
     parser = argparse.ArgumentParser(prog="python -m tritonlab bench", description="Measure the course's ops on this GPU and keep a record.")
-    parser.add_argument("ops", nargs="*", metavar="op", help="ops to measure (all, when none is named)")
+    parser.add_argument("ops", nargs="*", metavar="op", help="ops to measure (when none is named, all but the long sweeps)")
     parser.add_argument("--quick", action="store_true", help="a quarter of the sizes, one pass, no torch.compile: a first look")
     parser.add_argument("--out", metavar="FILE", help="where to write the record (default: a new file in this user's records)")
     parser.add_argument("--passes", type=int, metavar="N", help="passes over all cases (default 3)")
@@ -46,9 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _list() -> int:
     from collections import Counter
 
-    from .ops import cases_of
+    from .ops import cases_of, find_ops
 
-    for op, count in Counter(case.op for case in cases_of()).items():
+    for op, count in Counter(case.op for case in cases_of(find_ops())).items():
         print(f"{op}  {count} cases")
     return 0
 

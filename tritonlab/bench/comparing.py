@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .measurement import Measurement, Measurements
-from .tables import microseconds, percent, shape_text
+from .tables import config_text, microseconds, percent, shape_text
 
 __all__ = ["Comparison", "compare_runs"]
 
@@ -31,7 +31,7 @@ class Comparison:
         lines.append(f"{len(self.together)} of {shared} shared measurements agree within their spreads{alone}")
         for a, b in self.apart:
             lines.append(
-                f"  {a.op} {a.implementation} {shape_text(a.shape)} {a.dtype}: {microseconds(a.seconds)} µs {percent(a.timing.spread)}"
+                f"  {a.op} {a.implementation} {shape_text(a.shape)} {a.dtype}{config_text(a.config)}: {microseconds(a.seconds)} µs {percent(a.timing.spread)}"
                 f" against {microseconds(b.seconds)} µs {percent(b.timing.spread)} ({b.seconds / a.seconds - 1:+.1%})"
             )
         return "\n".join(lines)

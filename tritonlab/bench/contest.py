@@ -37,6 +37,10 @@ class Contest:
                 if times:
                     self._graphs.setdefault(name, []).append(times)
 
+    def timed(self, name: str) -> bool:
+        """Whether ``name`` was timed in some pass."""
+        return bool(self._calls.get(name))
+
     def timing(self, name: str) -> Timing:
         """Single calls of ``name`` with L2 cleared."""
         return summarize(self._calls[name])

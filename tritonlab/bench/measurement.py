@@ -6,10 +6,10 @@ Printed, rates are GB/s and TFLOP/s (decimal) and times µs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-__all__ = ["RESOLUTION", "Measurement", "Measurements", "Origin", "Roof", "Roofs", "Timing"]
+__all__ = ["RESOLUTION", "Failure", "Measurement", "Measurements", "Origin", "Roof", "Roofs", "Timing"]
 
 RESOLUTION = 0.5e-6
 """Seconds; what CUDA promises for the time between two events. No spread is taken as narrower."""
@@ -95,13 +95,32 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """What a sweep could not measure, and why: a config that does not fit, a kernel that is wrong."""
+
+    op: str
+    implementation: str
+    shape: tuple[int, ...]
+    dtype: str
+    reason: str
+    config: tuple[tuple[str, int | str], ...] = ()
+
+    @property
+    def meta(self) -> dict[str, int | str]:
+        """``config`` as a dict."""
+        return dict(self.config)
+
+
+@dataclass(frozen=True)
 class Measurement:
     """One implementation of one op at one shape and dtype.
 
     ``timing``: single calls with L2 cleared. ``graph``: the time of a call inside a CUDA graph, with no launch gaps
     and L2 as the call before left it; taken where a launch is a good part of the time. ``bytes`` and ``flops``: what the op must
     move and compute (each input read once, each output written once), or None. ``error``: ‖out − oracle‖ / ‖oracle‖
-    in the same run, or None when there was no oracle.
+    in the same run, or None when there was no oracle. ``config``: the meta-parameters and options that a sweep chose,
+    ``(("BLOCK_M", 128), …)``. ``counters``: what was counted of one launch, by Nsight Compute under its own
+    names, or by the driver of the loaded kernel: ``registers`` a thread, ``spilled`` and ``shared`` bytes.
     """
 
     op: str
@@ -115,6 +134,18 @@ class Measurement:
     graph: Timing | None = None
     error: float | None = None
     recorded: bool = False
+    config: tuple[tuple[str, int | str], ...] = ()
+    counters: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def meta(self) -> dict[str, int | str]:
+        """``config`` as a dict: ``m.meta["BLOCK_M"]``."""
+        return dict(self.config)
+
+    @property
+    def counted(self) -> dict[str, float]:
+        """``counters`` as a dict: ``m.counted["dram__bytes_read.sum"]``."""
+        return dict(self.counters)
 
     @property
     def seconds(self) -> float:
@@ -169,9 +200,9 @@ class Measurement:
         return f"{self.origin.label} · {'recorded' if self.recorded else 'measured now'}"
 
     @property
-    def key(self) -> tuple[str, str, tuple[int, ...], str]:
+    def key(self) -> tuple[str, str, tuple[int, ...], str, tuple[tuple[str, int | str], ...]]:
         """What two runs of the bench have in common."""
-        return self.op, self.implementation, self.shape, self.dtype
+        return self.op, self.implementation, self.shape, self.dtype, self.config
 
     def __repr__(self) -> str:
         from .tables import one_line
@@ -183,12 +214,14 @@ class Measurement:
 class Measurements:
     """Measurements in the order in which they were taken, with the roofs of their GPU and notes for the reader.
 
-    Prints as a table, a row a shape and dtype, a column group an implementation.
+    ``failures``: what a sweep tried and could not measure. Prints as a table, a row a shape, dtype and config, a
+    column group an implementation.
     """
 
     items: tuple[Measurement, ...] = ()
     roofs: Roofs | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
+    failures: tuple[Failure, ...] = ()
 
     def __len__(self) -> int:
         return len(self.items)
@@ -202,7 +235,9 @@ class Measurements:
     def __add__(self, other: object) -> Measurements:
         if not isinstance(other, Measurements):
             return NotImplemented
-        return Measurements(self.items + other.items, self.roofs or other.roofs, _unique(self.notes + other.notes))
+        return Measurements(
+            self.items + other.items, self.roofs or other.roofs, _unique(self.notes + other.notes), _unique(self.failures + other.failures)
+        )
 
     def __radd__(self, other: object) -> Measurements:
         return self if other == 0 else NotImplemented  # so that sum() joins measurements
@@ -235,15 +270,17 @@ class Measurements:
         shape: tuple[int, ...] | int | None = None,
         dtype: str | object | None = None,
         keep: Callable[[Measurement], bool] | None = None,
+        config: Mapping[str, int | str] | None = None,
     ) -> Measurements:
         """Those of one op, implementation, shape (a number means ``(n,)``), dtype ("float32" or ``torch.float32``), or that ``keep`` accepts.
 
-        ``ValueError`` names what there is when nothing is left.
+        config: values that the configs have, ``{"GROUP_M": 8}``; a config may hold more. Failures are chosen by the
+        same, but for ``keep``. ``ValueError`` names what there is when nothing is left.
         """
         wanted = {"op": op, "implementation": implementation}
         wanted["shape"] = (shape,) if isinstance(shape, int) else None if shape is None else tuple(shape)  # type: ignore[assignment]
         wanted["dtype"] = None if dtype is None else str(dtype).removeprefix("torch.")
-        left = self.items
+        left, failures = self.items, self.failures
         for name, value in wanted.items():
             if value is None:
                 continue
@@ -251,12 +288,18 @@ class Measurements:
             if not found:
                 there = ", ".join(str(v) for v in _unique(getattr(m, name) for m in left)) or "nothing"
                 raise ValueError(f"no measurement has {name} {value!r}; there is {there}")
-            left = found
+            left, failures = found, tuple(f for f in failures if getattr(f, name) == value)
+        for name, value in (config or {}).items():
+            found = tuple(m for m in left if m.meta.get(name) == value)
+            if not found:
+                there = ", ".join(str(v) for v in _unique(m.meta[name] for m in left if name in m.meta)) or "nothing"
+                raise ValueError(f"no measurement has {name} {value!r} in its config; there is {there}")
+            left, failures = found, tuple(f for f in failures if f.meta.get(name) == value)
         if keep is not None:
             left = tuple(m for m in left if keep(m))
             if not left:
                 raise ValueError("keep accepted none of the measurements")
-        return replace(self, items=left)
+        return replace(self, items=left, failures=failures)
 
     def as_recorded(self) -> Measurements:
         """The same, marked as read from a record."""

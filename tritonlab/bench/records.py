@@ -6,9 +6,11 @@ A record is JSON with one measurement a line:
      "roofs": {"copy": roof or null, "matmul": roof or null, "launch": times or null},
      "notes": [str], "measurements": [
       {"op": str, "implementation": str, "shape": [int], "dtype": str, "time": times, "graph": times or null,
-       "bytes": int or null, "flops": int or null, "error": number or null}]}
+       "bytes": int or null, "flops": int or null, "error": number or null,
+       "config": {str: int or str}, "counters": {str: number}}],
+     "failures": [{"op": str, "implementation": str, "shape": [int], "dtype": str, "config": {…}, "reason": str}]}
 
-with times = {"seconds": number, "low": number, "high": number, "samples": int} and
+config, counters and failures are left out where there are none, with times = {"seconds": number, "low": number, "high": number, "samples": int} and
 roof = {"what": str, "amount": number, "time": times}. Times are seconds, amounts bytes or operations.
 """
 
@@ -21,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import RecordError
-from .measurement import Measurement, Measurements, Origin, Roof, Roofs, Timing
+from .measurement import Failure, Measurement, Measurements, Origin, Roof, Roofs, Timing
 
 __all__ = ["SCHEMA", "read", "write"]
 
@@ -127,14 +129,25 @@ def _to_text(origin: Origin, measurements: Measurements) -> str:
             "flops": m.flops,
             "error": None if m.error is None else float(f"{m.error:.4g}"),
         }
+        | ({"config": m.meta} if m.config else {})
+        | ({"counters": m.counted} if m.counters else {})
         for m in measurements
+    ]
+    failures = [
+        {"op": f.op, "implementation": f.implementation, "shape": list(f.shape), "dtype": f.dtype, "config": f.meta, "reason": f.reason}
+        for f in measurements.failures
     ]
     try:
         lines = [f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False, allow_nan=False)}" for k, v in head.items()]
-        items = [json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows]
+        items, failed = ([json.dumps(row, ensure_ascii=False, allow_nan=False) for row in part] for part in (rows, failures))
     except ValueError as error:
         raise RecordError(f"a measurement holds a number that is not finite, so no record is written ({error})") from error
-    return "{\n" + ",\n".join(lines) + ',\n"measurements": [\n' + ",\n".join(items) + "\n]\n}\n"
+    parts = [_listed("measurements", items)] + ([_listed("failures", failed)] if failed else [])
+    return "{\n" + ",\n".join(lines + parts) + "\n}\n"
+
+
+def _listed(name: str, rows: list[str]) -> str:
+    return f'"{name}": [\n' + ",\n".join(rows) + "\n]"
 
 
 class _Reader:
@@ -180,17 +193,36 @@ class _Reader:
             raise RecordError(f"record {self.path}: field {where + '.amount'!r} must be positive, not {amount!r}", _AGAIN)
         return Roof(self.text(value, "what", where), amount, self.times(self.field(value, "time", where, dict), f"{where}.time"))
 
-    def measurement(self, data: Any, index: int, origin: Origin) -> Measurement:
-        where = f"measurements[{index}]"
+    def shape(self, data: Any, where: str) -> tuple[int, ...]:
         shape = self.field(data, "shape", where, list)
         if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in shape):
             raise RecordError(f"record {self.path}: field {where + '.shape'!r} must hold sizes, not {shape!r}", _AGAIN)
+        return tuple(shape)
+
+    def pairs(self, data: Any, name: str, where: str, kinds: tuple[type, ...]) -> tuple[tuple[str, Any], ...]:
+        """An optional object of plain values, as pairs."""
+        if name not in data:
+            return ()
+        pairs = self.field(data, name, where, dict)
+        for key in pairs:
+            self.field(pairs, key, f"{where}.{name}", kinds)
+        return tuple(pairs.items())
+
+    def failure(self, data: Any, index: int) -> Failure:
+        where = f"failures[{index}]"
+        shape = self.shape(data, where)
+        op, implementation, dtype, reason = (self.text(data, name, where) for name in ("op", "implementation", "dtype", "reason"))
+        return Failure(op, implementation, shape, dtype, reason, self.pairs(data, "config", where, (int, str)))
+
+    def measurement(self, data: Any, index: int, origin: Origin) -> Measurement:
+        where = f"measurements[{index}]"
+        shape = self.shape(data, where)
         graph = self.field(data, "graph", where, dict, optional=True)
         error = self.field(data, "error", where, (int, float), optional=True)
         return Measurement(
             op=self.text(data, "op", where),
             implementation=self.text(data, "implementation", where),
-            shape=tuple(shape),
+            shape=shape,
             dtype=self.text(data, "dtype", where),
             timing=self.times(self.field(data, "time", where, dict), f"{where}.time"),
             graph=None if graph is None else self.times(graph, f"{where}.graph"),
@@ -199,6 +231,8 @@ class _Reader:
             error=None if error is None else float(error),
             origin=origin,
             recorded=True,
+            config=self.pairs(data, "config", where, (int, str)),
+            counters=self.pairs(data, "counters", where, (int, float)),
         )
 
     def record(self, data: Any) -> Measurements:
@@ -225,4 +259,5 @@ class _Reader:
         if not rows:
             raise RecordError(f"record {self.path}: field 'measurements' is empty", _AGAIN)
         items = tuple(self.measurement(row, i, origin) for i, row in enumerate(rows))
-        return Measurements(items, roofs, notes)
+        failed = self.field(data, "failures", "", list) if "failures" in data else []
+        return Measurements(items, roofs, notes, tuple(self.failure(row, i) for i, row in enumerate(failed)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from .checking import compare, default_tolerance, poisoned
 from .compiled import fresh_compile
 from .contest import Contest
 from .errors import WrongResultError
-from .measurement import Measurement, Measurements
+from .measurement import Failure, Measurement, Measurements
 from .ops import Case
 from .origin import present_origin
 from .timing import CALLS, Timer
@@ -25,11 +26,15 @@ __all__ = ["Plan", "Result", "sweep"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How often and how long: ``passes`` over all cases, about ``milliseconds`` of timed calls for each contender in each."""
+    """How often and how long: ``passes`` over all cases, about ``milliseconds`` of timed calls for each contender in each.
+
+    After ``seconds`` no further pass is begun.
+    """
 
     passes: int = 3
     milliseconds: float = 40.0
     compile: Callable[[Callable], Callable] | None = fresh_compile
+    seconds: float = float("inf")
 
     @property
     def method(self) -> str:
@@ -56,6 +61,8 @@ class _Running:
         self.case, self.contest = case, Contest(timer)
         self.contenders: dict[str, Callable] = {}
         self.errors: dict[str, float | None] = {}
+        self.counters: dict[str, tuple[tuple[str, float], ...]] = {}
+        self.unfit: list[Failure] = []
         self.cost: tuple[int, int] = (0, 0)
         self.left_out = False
 
@@ -76,8 +83,9 @@ def sweep(
 ) -> Result:
     """Measure ``cases`` and the roofs: first everyone's result against the oracle, then pass after pass.
 
-    A contender of the course that is wrong or raises is left out and makes a failure; a baseline only a note.
-    A case that does not fit the GPU's memory is left out with a note.
+    A contender of the course that is wrong or raises is left out and makes a failure; a baseline only a note, and a
+    point of a sweep that raises a ``Failure`` among the measurements. A case that does not fit the GPU's memory is left
+    out with a note. When a case breaks while it is timed, what was timed before is kept.
     """
     origin = present_origin(plan.method, timer.device)
     notes: list[str] = []
@@ -85,7 +93,11 @@ def sweep(
     running = [_Running(case, timer) for case in cases]
     total = plan.passes * (len(cases) + 1)
     done = 0
+    begin = time.monotonic()
     for number in range(plan.passes):
+        if number and time.monotonic() - begin > plan.seconds:
+            notes.append(f"stopped after {number} of {plan.passes} passes: {plan.seconds:.0f} s were over")
+            break
         progress(done, total, f"pass {number + 1} of {plan.passes}: roofs")
         ceilings.measure_pass(plan.milliseconds * (3 if number == 0 else 1))
         done += 1
@@ -104,14 +116,17 @@ def sweep(
             except torch.cuda.OutOfMemoryError:
                 one.left_out = True
                 notes.append(f"{one.case.name}: left out, it does not fit this GPU's memory")
+            except Exception as error:  # what was measured so far must not be lost
+                one.left_out = True
+                failures.append(f"{one.case.name}: pass {number + 1} raised {_said(error)}")
             finally:
                 del args
-                timer.finish()
+                _finish(timer, failures)
     progress(total, total, "done")
     items = [
         Measurement(
             op=one.case.op,
-            implementation=name,
+            implementation=one.case.swept.get(name, (name, ()))[0],
             shape=one.case.shape,
             dtype=one.case.dtype_name,
             timing=one.contest.timing(name),
@@ -120,12 +135,34 @@ def sweep(
             flops=int(one.cost[1]),
             error=one.errors[name],
             origin=origin,
+            config=one.case.swept.get(name, (name, ()))[1],
+            counters=one.counters.get(name, ()),
         )
         for one in running
-        if not one.left_out
         for name in one.contenders
+        if one.contest.timed(name)
     ]
-    return Result(Measurements(tuple(items), ceilings.roofs(), tuple(notes)), failures)
+    unfit = tuple(failure for one in running for failure in one.unfit)
+    return Result(Measurements(tuple(items), ceilings.roofs(), tuple(notes), unfit), failures)
+
+
+def _finish(timer: Timer, failures: list[str]) -> None:
+    try:
+        timer.finish()
+    except Exception as error:  # a kernel that broke the GPU's context is noticed here
+        failures.append(f"the GPU answered {_said(error)}")
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+
+
+def _loaded(fn: Callable) -> tuple[tuple[str, float], ...]:
+    """What the driver says of the kernel that a launch of a sweep loaded."""
+    kernel = getattr(fn, "loaded", None)
+    if kernel is None or getattr(kernel, "n_regs", None) is None:
+        return ()
+    return ("registers", kernel.n_regs), ("spilled", 4 * kernel.n_spills), ("shared", kernel.metadata.shared)
 
 
 def _require_memory(one: _Running, device: str) -> None:
@@ -160,7 +197,12 @@ def _prepare(one: _Running, args: tuple, device: str, plan: Plan, notes: list[st
             notes.append(f"{who} is farther from the oracle than the course's kernel may be: {error.message.split(', so its')[0]}")
             one.errors[name] = error.relative and float(f"{error.relative:.4g}")
         except Exception as error:  # whatever a contender raises, the others are still measured
-            line = f"{who}: raised {type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+            if name in case.swept:
+                implementation, config = case.swept[name]
+                one.unfit.append(Failure(case.op, implementation, case.shape, case.dtype_name, _said(error), config))
+                continue
+            line = f"{who}: raised {_said(error)}"
             (failures if name in case.own else notes).append(line)
             continue
         one.contenders[name] = fn
+        one.counters[name] = _loaded(fn)

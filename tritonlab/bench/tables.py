@@ -8,10 +8,22 @@ from statistics import median
 
 from .measurement import Measurement, Measurements, Roofs, Timing
 
-__all__ = ["html_table", "microseconds", "one_line", "percent", "rate", "roofs_text", "shape_text", "text_table", "unit_of"]
+__all__ = ["config_text", "html_table", "microseconds", "one_line", "percent", "rate", "roofs_text", "shape_text", "text_table", "unit_of"]
 
 READING = "µs: median of single calls, L2 cleared; ±: spread, four calls in five lie within."
 GRAPH = "graph µs: the same call inside a CUDA graph, no gaps between launches, L2 not cleared."
+COUNTED = {
+    "dram__bytes_read.sum": ("read GB", 1e-9),
+    "dram__bytes_write.sum": ("written GB", 1e-9),
+    "lts__t_sectors_op_read.sum": ("L2 reads GB", 32e-9),
+    "lts__t_sector_hit_rate.pct": ("L2 hit %", 1.0),
+    "registers": ("registers", 1.0),
+    "spilled": ("spilled B", 1.0),
+    "shared": ("shared KiB", 2**-10),
+}
+"""Counters that a table shows: head, and what to multiply by (an L2 sector is 32 bytes)."""
+READ_NAMES = tuple(COUNTED)[:4]
+READ = "read, written GB: memory traffic of one launch, L2 reads GB: sectors asked of L2, counted by Nsight Compute with L2 flushed before."
 COMPUTE_BOUND = 32
 """FLOP per byte from which a table is in TFLOP/s rather than GB/s."""
 
@@ -38,13 +50,18 @@ def shape_text(shape: tuple[int, ...]) -> str:
     return "×".join(str(n) for n in shape) or "scalar"
 
 
+def config_text(config: tuple[tuple[str, int | str], ...]) -> str:
+    """Meta-parameters as " BLOCK_M=128 GROUP_M=8", a space before each; nothing for no config."""
+    return "".join(f" {name}={value}" for name, value in config)
+
+
 def one_line(m: Measurement) -> str:
     amount = [f"{microseconds(m.seconds)} µs {percent(m.timing.spread)}"]
     if m.bytes:
         amount.append(f"{rate(m.gbps or 0)} GB/s")
     if (m.intensity or 0) >= COMPUTE_BOUND:
         amount.append(f"{rate(m.tflops or 0)} TFLOP/s")
-    return f"{m.op} {m.implementation} {shape_text(m.shape)} {m.dtype}: {', '.join(amount)} · {m.label}"
+    return f"{m.op} {m.implementation} {shape_text(m.shape)} {m.dtype}{config_text(m.config)}: {', '.join(amount)} · {m.label}"
 
 
 def roofs_text(roofs: Roofs) -> str:
@@ -74,22 +91,29 @@ class _Grid:
         self.several_ops = len(ms.ops) > 1
         self.several_runs = len(ms.labels) > 1
         groups: dict[tuple[str, str], bool] = {}
+        counted: dict[tuple[str, str], dict[str, None]] = {}
+        config: dict[str, None] = {}
         rows: dict[tuple, dict[tuple[str, str], Measurement]] = {}
         for m in ms.items:
             group = (m.implementation, m.label if self.several_runs else "")
             groups[group] = groups.get(group, False) or m.graph is not None
-            rows.setdefault((m.op, m.shape, m.dtype), {})[group] = m
-        self.groups, self.rows = groups, rows
+            counted.setdefault(group, {}).update(dict.fromkeys(name for name, _ in m.counters))
+            config.update(dict.fromkeys(name for name, _ in m.config))
+            rows.setdefault((m.op, m.shape, m.dtype, m.config), {})[group] = m
+        self.groups, self.rows, self.config = groups, rows, tuple(config)
+        self.counted = {group: [name for name in COUNTED if name in names] for group, names in counted.items()}
 
     def heads(self) -> list[str]:
-        return (["op"] if self.several_ops else []) + ["shape", "dtype"]
+        return (["op"] if self.several_ops else []) + ["shape", "dtype", *self.config]
 
     def row_head(self, key: tuple) -> list[str]:
-        op, shape, dtype = key
-        return ([op] if self.several_ops else []) + [shape_text(shape), dtype]
+        op, shape, dtype, config = key
+        meta = dict(config)
+        return ([op] if self.several_ops else []) + [shape_text(shape), dtype] + [str(meta.get(name, "–")) for name in self.config]
 
     def columns(self, group: tuple[str, str]) -> list[str]:
-        return ([self.unit] if self.unit else []) + ["µs", "±"] + (["graph µs"] if self.groups[group] else [])
+        counted = [COUNTED[name][0] for name in self.counted[group]]
+        return ([self.unit] if self.unit else []) + ["µs", "±"] + (["graph µs"] if self.groups[group] else []) + counted
 
     def cells(self, group: tuple[str, str], m: Measurement | None) -> list[str]:
         if m is None:
@@ -97,11 +121,18 @@ class _Grid:
         amount = m.tflops if self.unit == "TFLOP/s" else m.gbps
         first = [rate(amount) if amount is not None else "–"] if self.unit else []
         graph = [_graph(m.graph)] if self.groups[group] else []
-        return first + [microseconds(m.seconds), percent(m.timing.spread).lstrip("±")] + graph
+        counted = [_count(m.counted.get(name), *COUNTED[name]) for name in self.counted[group]]
+        return first + [microseconds(m.seconds), percent(m.timing.spread).lstrip("±")] + graph + counted
 
 
 def _graph(timing: Timing | None) -> str:
     return "" if timing is None else microseconds(timing.seconds)
+
+
+def _count(value: float | None, head: str, scale: float) -> str:
+    if value is None:
+        return ""
+    return rate(value * scale) if "GB" in head or "%" in head else f"{value * scale:,.0f}"
 
 
 def _titles(ms: Measurements) -> list[str]:
@@ -112,6 +143,12 @@ def _footer(ms: Measurements) -> list[str]:
     lines = [READING + (" " + GRAPH if any(m.graph for m in ms.items) else "")]
     if ms.roofs:
         lines.append(f"Roofs: {roofs_text(ms.roofs)}.")
+    if any(name in READ_NAMES for m in ms.items for name, _ in m.counters):
+        lines.append(READ)
+    reasons: dict[str, int] = {}
+    for failure in ms.failures:
+        reasons[failure.reason] = reasons.get(failure.reason, 0) + 1
+    lines += [f"Not measured: {count} × {reason}." for reason, count in reasons.items()]
     return lines + list(ms.notes)
 
 
