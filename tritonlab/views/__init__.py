@@ -20,6 +20,7 @@ _WHERE = {
     "roofline": "roofline",
     "check": "check",
     "fill": "fill",
+    "pointers": "pointers",
     "pid_map": "pid_map",
     "resources": "resources",
     "assembly": "assembly",
