@@ -19,8 +19,8 @@ __all__ = ["StubClock", "stub_clock"]
 class StubClock:
     """A clock in ms. ``call()`` takes the next of its times (the last one again and again once they are used up) and stands for a kernel.
 
-    ``calls`` counts calls, ``cleared`` how often do_bench cleared the L2 cache, ``events`` holds "call", "clear", "start" and
-    "stop" in their order, and ``timed`` how many calls lay between two timing events of their own.
+    ``calls`` counts calls, ``cleared`` how often do_bench cleared the L2 cache, ``events`` holds "call", "clear" and
+    "record" in their order, and ``timed`` how many calls lay between two timing events of their own.
     """
 
     times: tuple[float, ...]
