@@ -8,6 +8,11 @@ from compiler_kernels import add_kernel, matmul_kernel, row_sum_kernel, scaled_k
 from triton.runtime.jit import JITFunction
 
 import tritonlab as lab
+from tritonlab.kernels.bias_gelu import bias_gelu
+from tritonlab.kernels.grouped_matmul import autotuned_matmul, grouped_matmul
+from tritonlab.kernels.matmul import matmul
+from tritonlab.kernels.rmsnorm import rmsnorm
+from tritonlab.kernels.softmax import softmax
 from tritonlab.kernels.vector_add import vector_add
 from tritonlab.runtime import route
 
@@ -115,3 +120,50 @@ def test_cpu_tensors_compile_to_what_a_gpu_launches():
     g = x.cuda()
     on_gpu = lab.compile(lambda: add_kernel[(2,)](g, g, g, 2000, BLOCK_SIZE=1024), _target())
     assert on_cpu == on_gpu
+
+
+BF16, FP32 = torch.bfloat16, torch.float32
+
+COURSE = {
+    "vector_add": (vector_add, [(98432,), (98432,)], BF16),
+    "vector_add, odd": (vector_add, [(2**21 + 1,), (2**21 + 1,)], BF16),
+    "bias_gelu flat": (lambda x, b: bias_gelu(x, b, form="flat"), [(256, 4096), (4096,)], BF16),
+    "bias_gelu wrapped": (lambda x, b: bias_gelu(x, b, form="wrapped"), [(256, 4112), (4112,)], BF16),
+    "bias_gelu 2d": (lambda x, b: bias_gelu(x, b, form="2d"), [(256, 4097), (4097,)], BF16),
+    "softmax row": (softmax, [(64, 4096)], BF16),
+    "softmax row, odd": (softmax, [(64, 12671)], FP32),
+    "softmax wide": (softmax, [(16, 131072)], BF16),
+    "rmsnorm row": (rmsnorm, [(64, 1024), (1024,)], BF16),
+    "rmsnorm wide": (rmsnorm, [(16, 131072), (131072,)], BF16),
+    "matmul": (matmul, [(512, 256), (256, 384)], BF16),
+    "matmul ieee": (matmul, [(512, 256), (256, 384)], FP32),
+    "matmul tf32": (lambda a, b: matmul(a, b, input_precision="tf32"), [(512, 256), (256, 384)], FP32),
+    "matmul, odd": (matmul, [(511, 257), (257, 385)], BF16),
+    "grouped_matmul": (grouped_matmul, [(512, 256), (256, 384)], BF16),
+    "grouped_matmul padded": (lambda a, b: grouped_matmul(a, b, pad=True), [(511, 257), (257, 385)], BF16),
+}
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_the_courses_kernels_agree_with_the_loaded_ones(name):
+    launcher, shapes, dtype = COURSE[name]
+    tensors = [torch.randn(shape, device="cuda").to(dtype) for shape in shapes]
+    _agree(lambda: launcher(*tensors))
+
+
+@pytest.mark.parametrize("config", MATMULS, ids=lambda c: "x".join(str(v) for v in c.values()))
+@pytest.mark.parametrize("size", [512, 1000])
+def test_grouped_matmul_agrees_with_the_loaded_kernel_in_every_config(config, size):
+    a = torch.randn(size, size, device="cuda", dtype=torch.bfloat16)
+    _agree(lambda: grouped_matmul(a, a, **config))
+
+
+def test_what_autotuning_chose_agrees_with_the_loaded_kernel():
+    a = torch.randn(512, 512, device="cuda", dtype=torch.bfloat16)
+    autotuned_matmul(a, a)
+    *_, kernel = _launched(lambda: autotuned_matmul(a, a))
+    from tritonlab.kernels.grouped_matmul import tuned_matmul_kernel
+
+    best = tuned_matmul_kernel.best_config
+    said = lab.compile(lambda: grouped_matmul(a, a, **best.kwargs, num_warps=best.num_warps, num_stages=best.num_stages), _target())
+    assert (said.registers, said.stack, said.shared) == (kernel.n_regs, kernel.n_spills * 4, kernel.metadata.shared)
