@@ -17,6 +17,7 @@ _WHERE = {
     "predict": "predict",
     "live": "live",
     "bandwidth": "bandwidth",
+    "curves": "curves",
     "roofline": "roofline",
     "check": "check",
     "fill": "fill",
