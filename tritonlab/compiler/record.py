@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any, overload
 
 from .limits import LIMITS, TENSOR_MEMORY, Occupancy, occupancy
-from .pipeline import Pipeline
+from .pipeline import Buffer, Pipeline
 
-__all__ = ["AsmLine", "Compilations", "Compiled", "Counts", "Failed", "FunctionSource"]
+__all__ = ["AsmLine", "Buffer", "Compilations", "Compiled", "Counts", "Failed", "FunctionSource", "Pipeline"]
 
 
 @dataclass(frozen=True)

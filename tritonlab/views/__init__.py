@@ -23,6 +23,7 @@ _WHERE = {
     "fill": "fill",
     "pointers": "pointers",
     "pid_map": "pid_map",
+    "pipeline": "pipeline",
     "resources": "resources",
     "assembly": "assembly",
 }

@@ -8,7 +8,7 @@ from ..compiler.limits import LIMITS, TENSOR_MEMORY
 from ..compiler.record import Compilations, Compiled, Failed
 from .base import View, plain
 
-__all__ = ["ResourceView", "resources", "samples"]
+__all__ = ["ResourceView", "differing", "labels", "resources", "samples"]
 
 MEASURES = {
     "programs": ("programs per SM", ""),
@@ -43,14 +43,14 @@ def resources(*compiled: Compiled | Failed | Compilations, measure: str = "progr
     points = _points(compiled)
     if measure not in MEASURES:
         raise ValueError(f"measure is {measure!r}; it can be {', '.join(map(repr, MEASURES))}")
-    differing = _differing(points)
-    across = [k for k in ACROSS if k in differing]
-    down = [k for k in differing if k not in across]
+    names = differing(points)
+    across = [k for k in ACROSS if k in names]
+    down = [k for k in names if k not in across]
     if across and len(points) > 1:
         kind = "grid"
     else:
-        kind, across, down = ("table" if len(points) > 1 else "one"), [], differing
-    rows, columns = _labels(points, down), _labels(points, across)
+        kind, across, down = ("table" if len(points) > 1 else "one"), [], names
+    rows, columns = labels(points, down), labels(points, across)
     if len(set(zip(rows, columns))) < len(points):  # twice the same: nothing tells them apart but their place
         rows = [f"{row}, {i}".removeprefix(", ") for i, row in enumerate(rows, 1)]
     data = {
@@ -92,7 +92,7 @@ def _properties(point: Compiled | Failed) -> dict[str, Any]:
     }
 
 
-def _differing(points: list[Compiled | Failed]) -> list[str]:
+def differing(points: list[Compiled | Failed]) -> list[str]:
     """The names in which points differ: kernel and target over all, the rest among launches of one kernel."""
     names: dict[str, None] = {}
     for name in ("kernel", "target"):
@@ -110,7 +110,7 @@ def _tile(point: Compiled | Failed, names: list[str]) -> list[str]:
     return blocks if len(blocks) > 1 and set(blocks) & set(names) else []
 
 
-def _labels(points: list[Compiled | Failed], names: list[str]) -> list[str]:
+def labels(points: list[Compiled | Failed], names: list[str]) -> list[str]:
     """What tells each point from the others, among ``names``; several BLOCK_… parameters as one tile, 128×64×32."""
     return [", ".join(_parts(p, names)) for p in points]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
-from ..compiler.record import AsmLine, Compiled, Counts, Failed, FunctionSource
+from ..compiler.record import AsmLine, Buffer, Compiled, Counts, Failed, FunctionSource, Pipeline
 
-__all__ = ["matmul", "matmul_grid", "vector_add"]
+__all__ = ["matmul", "matmul_grid", "pipelined", "vector_add"]
 
 _ADD = """@triton.jit
 def vector_add_kernel(x_ptr, y_ptr, out_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
@@ -129,6 +130,25 @@ def matmul_grid() -> list[Compiled | Failed]:
                 else:
                     made.append(c)
     return made
+
+
+def pipelined(stages: int = 3, target: str = "sm_90", part: bool = False, odd: bool = False, dot: bool = True) -> Compiled:
+    """A matmul of 128×128×64 whose loop has so many stages. ``part``: only B is copied ahead; ``odd``: nothing is; ``dot``: or a sum of x."""
+    made = 1 if odd else stages
+    ahead, running = made - 1, int(target != "sm_80" and made > 1 and dot and not part)
+    slots = max(1, ahead + running) if not part else max(1, ahead + int(target != "sm_80"))
+    tiles = {"a": (128, 64), "b": (64, 128)} if dot else {"x": (4096,)}
+    buffers = []
+    for name, shape in tiles.items():
+        own = (1, 0) if part and name == "a" else (slots, ahead)
+        buffers.append(Buffer(name, shape, "fp16" if dot else "fp32", own[0], own[0] * 16384, own[1], f"{name}_ptr", "matmul_kernel", 9))
+    copied = sum(b.ahead > 0 for b in buffers)
+    p = Pipeline(
+        stages=made, how="cp.async" if copied else "registers", buffers=tuple(buffers), before=copied * ahead, inside=copied,
+        loads=len(buffers) - copied, waits=(copied * (ahead - 1),) if ahead else (), dot=dot, running=running,
+        barriers=16 if target == "sm_100" else 0, function="matmul_kernel", line=8,
+    )  # fmt: skip
+    return replace(matmul(num_stages=stages), target=target, pipeline=p, shared=p.bytes + p.barriers)
 
 
 def _lines(text: str) -> tuple[AsmLine, ...]:
