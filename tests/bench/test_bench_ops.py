@@ -66,6 +66,48 @@ def test_what_is_compiled_can_be_named_or_left_out(package):
     assert [case.compiled for case in cases] == [torch.abs, None, None]
 
 
+class Point:
+    implementation = "negate"
+
+    def __init__(self, **config):
+        self.config = config
+
+    def __call__(self, x):
+        return -x
+
+
+def test_the_points_of_a_sweep_are_told_apart_by_their_config(package):
+    (case,) = cases_of([], package(negate=[declared(run=[Point(BLOCK=16), Point(BLOCK=32)])]))
+    assert list(case.contenders) == ["negate BLOCK=16", "negate BLOCK=32", "torch"]
+    assert case.swept["negate BLOCK=32"] == ("negate", (("BLOCK", 32),)) and case.own == tuple(case.swept)
+
+
+def test_a_long_sweep_is_taken_only_by_name(package):
+    name = package(negate=[declared()], long=[declared()])
+    sys.modules["declared_ops.long"].ONLY_BY_NAME = True
+    assert [case.op for case in cases_of([], name)] == ["negate"]
+    assert [case.op for case in cases_of(["long"], name)] == ["long"]
+
+
+def test_another_ops_oracle_and_tolerance_can_be_named(package):
+    from tritonlab import reference
+    from tritonlab.tolerances import tolerance
+
+    (case,) = cases_of([], package(sweep=[declared(like="matmul", accuracy={"K": 64, "input_precision": "tf32"})]))
+    wanted = tolerance("matmul", torch.float32, K=64, input_precision="tf32")
+    assert case.oracle is reference.matmul and case.tolerance == (wanted.rtol, wanted.atol)
+
+
+def test_the_sweeps_of_the_course_are_as_large_as_they_say():
+    configs, groups = cases_of(["matmul_configs"]), cases_of(["group_m"])
+    assert len(configs) == 4 and all(len(case.swept) >= 60 for case in configs)
+    assert [case.shape[0] for case in groups] == [4096, 8192, 16384]
+    for case in groups:
+        tiles = {tuple(config[:3]) for _, config in case.swept.values()}
+        found = {dict(config).get("GROUP_M") for _, config in case.swept.values()}
+        assert len(tiles) == 3 and found == {1, 2, 4, 8, 16, 32, "whole column", None}
+
+
 def test_the_oracle_and_tolerance_of_the_course_are_the_defaults(package):
     from tritonlab import reference
     from tritonlab.tolerances import tolerance

@@ -7,7 +7,7 @@ import pytest
 
 from tritonlab.bench import records
 from tritonlab.bench.errors import RecordError
-from tritonlab.bench.measurement import Measurement, Measurements, Timing
+from tritonlab.bench.measurement import Failure, Measurement, Measurements, Timing
 
 
 @pytest.fixture
@@ -140,3 +140,59 @@ def test_runs_are_not_mixed_in_one_record(tmp_path, sweep_of):
         records.write(tmp_path / "record.json", sweep_of() + sweep_of(date="2027-01-01T00:00:00Z"))
     with pytest.raises(RecordError, match="these come from 0"):
         records.write(tmp_path / "record.json", Measurements())
+
+
+CONFIG = (("BLOCK_M", 64), ("GROUP_M", "whole column"))
+
+
+@pytest.fixture
+def swept(sweep_of):
+    """A sweep over configs: one with counters, and one that did not run."""
+    from dataclasses import replace
+
+    first, *rest = sweep_of("group_m").items
+    first = replace(first, config=CONFIG, counters=(("dram__bytes_read.sum", 13332977152), ("lts__t_sector_hit_rate.pct", 48.94)))
+    failure = Failure("group_m", "grouped", (8192, 8192, 8192), "bfloat16", "OutOfResources: shared memory", (("BLOCK_M", 256),))
+    return replace(sweep_of(), items=(first, *rest), failures=(failure,))
+
+
+def test_configs_counters_and_failures_are_read_back(tmp_path, swept):
+    back = records.read(records.write(tmp_path / "record.json", swept))
+    assert back == swept.as_recorded()
+    assert back[0].config == CONFIG and back[0].counted["lts__t_sector_hit_rate.pct"] == 48.94
+    assert back.failures[0].meta == {"BLOCK_M": 256}
+
+
+def test_a_record_without_them_is_as_it_was_before_there_were_any(path):
+    text = path.read_text()
+    assert '"config"' not in text and '"counters"' not in text and '"failures"' not in text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d["measurements"][0].update(config=[]), r"measurements\[0\].config' must be dict"),
+        (lambda d: d["measurements"][0].update(config=None), r"measurements\[0\].config' must be dict"),
+        (lambda d: d["measurements"][0]["config"].update(BLOCK_M=1.5), r"measurements\[0\].config.BLOCK_M' must be int or str, not 1.5"),
+        (lambda d: d["measurements"][0]["config"].update(BLOCK_M=True), r"config.BLOCK_M' must be int or str"),
+        (lambda d: d["measurements"][0]["counters"].update(registers="many"), r"counters.registers' must be int or float"),
+        (lambda d: d.update(failures={}), "'failures' must be list"),
+        (lambda d: d["failures"].append(3), r"failures\[1\] must be an object"),
+        (lambda d: d["failures"][0].update(reason=""), r"failures\[0\].reason' is empty"),
+        (lambda d: d["failures"][0].pop("shape"), r"failures\[0\].shape' is missing"),
+        (lambda d: d["failures"][0]["config"].update(x=[]), r"failures\[0\].config.x' must be int or str"),
+    ],
+)
+def test_a_wrong_field_of_a_sweep_is_named(tmp_path, swept, change, message):
+    path = records.write(tmp_path / "record.json", swept)
+    edit(path, change)
+    with pytest.raises(RecordError, match=message):
+        records.read(path)
+
+
+def test_a_counter_that_is_not_finite_is_not_written(tmp_path, swept):
+    from dataclasses import replace
+
+    bad = replace(swept, items=(replace(swept[0], counters=(("x", float("inf")),)),))
+    with pytest.raises(RecordError, match="not finite"):
+        records.write(tmp_path / "record.json", bad)

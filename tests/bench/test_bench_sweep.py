@@ -1,6 +1,8 @@
 """The sweep, timed by a clock that needs no GPU."""
 
+from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -169,3 +171,70 @@ def test_progress_counts_up_to_the_end(make_timer, ceilings):
     sweep([case()], timer, ceilings(timer), PLAN, lambda done, total, what: heard.append((done, total, what)))
     assert heard[0] == (0, 6, "pass 1 of 3: roofs") and heard[-1] == (6, 6, "done")
     assert [done for done, _, _ in heard] == sorted(done for done, _, _ in heard)
+
+
+class Point:
+    """A launch of a sweep that says which kernel it loaded, as on a GPU."""
+
+    implementation = "negate"
+
+    def __init__(self, block, factor=-1, error=None):
+        self.config, self.factor, self.error, self.loaded = {"BLOCK": block}, factor, error, None
+
+    def __call__(self, x):
+        if self.error:
+            raise self.error
+        self.loaded = SimpleNamespace(n_regs=40, n_spills=2, metadata=SimpleNamespace(shared=1024))
+        return self.factor * x
+
+
+def swept(*points):
+    contenders = {f"negate {p.config}": p for p in points}
+    return case(
+        contenders={**contenders, "torch": torch.negative}, own=tuple(contenders),
+        swept={name: (p.implementation, tuple(p.config.items())) for name, p in contenders.items()},
+    )  # fmt: skip
+
+
+def test_points_of_a_sweep_keep_their_config_and_what_the_driver_says_of_them(make_timer, ceilings):
+    timer = make_timer()
+    ms = sweep([swept(Point(16), Point(32))], timer, ceilings(timer), PLAN).measurements
+    assert [(m.implementation, m.meta) for m in ms] == [("negate", {"BLOCK": 16}), ("negate", {"BLOCK": 32}), ("torch", {})]
+    assert ms[0].counted == {"registers": 40, "spilled": 8, "shared": 1024} and ms[2].counters == ()
+
+
+def test_a_point_that_does_not_run_is_kept_with_its_reason_and_is_no_failure_of_the_course(make_timer, ceilings):
+    timer = make_timer()
+    result = sweep([swept(Point(16), Point(32, error=RuntimeError("out of resource: shared memory\nRequired: 1")))], timer, ceilings(timer), PLAN)
+    assert result.failures == [] and len(result.measurements) == 2
+    (failure,) = result.measurements.failures
+    assert (failure.meta, failure.shape, failure.reason) == ({"BLOCK": 32}, (8,), "RuntimeError: out of resource: shared memory")
+
+
+def test_a_point_that_is_wrong_is_a_failure_of_the_course(make_timer, ceilings):
+    timer = make_timer()
+    result = sweep([swept(Point(16), Point(32, factor=1))], timer, ceilings(timer), PLAN)
+    assert len(result.failures) == 1 and "is wrong in 8 of 8" in result.failures[0]
+    assert [m.meta for m in result.measurements] == [{"BLOCK": 16}, {}]
+
+
+def test_a_case_that_breaks_later_keeps_what_was_timed_before_and_costs_no_other(make_timer, ceilings):
+    calls = []
+
+    def fragile(x):
+        calls.append(x)
+        if len(calls) > 3:  # twice to be compared, once to be timed
+            raise RuntimeError("an illegal memory access")
+        return -x
+
+    timer = make_timer()
+    result = sweep([case(run=fragile), case(op="other")], timer, ceilings(timer), PLAN)
+    assert result.failures == ["negate 8 float32: pass 2 raised RuntimeError: an illegal memory access"]
+    by_op = {(m.op, m.implementation): m.timing.samples for m in result.measurements}
+    assert by_op[("negate", "tritonlab")] == 5 and by_op[("other", "tritonlab")] == 15
+
+
+def test_no_pass_is_begun_after_the_time_is_over(make_timer, ceilings):
+    timer = make_timer()
+    ms = sweep([case()], timer, ceilings(timer), replace(PLAN, seconds=0)).measurements
+    assert ms[0].timing.samples == 5 and ms.notes == ("stopped after 1 of 3 passes: 0 s were over",)

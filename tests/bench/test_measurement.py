@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tritonlab.bench.measurement import RESOLUTION, Measurement, Measurements, Timing
+from tritonlab.bench.measurement import RESOLUTION, Failure, Measurement, Measurements, Timing
 
 
 def test_rates_come_from_bytes_and_operations(origin):
@@ -112,6 +112,50 @@ def test_compute_bound_measurements_are_in_tflops(origin):
     m = Measurement("matmul", "torch", (4096, 4096, 4096), "bfloat16", Timing(2e-4, 1.9e-4, 2.1e-4, 5), origin, 3 * 2 * 4096**2, 2 * 4096**3)
     text = repr(Measurements((m,)))
     assert "TFLOP/s" in text and "687" in text and "4096×4096×4096" in text
+
+
+@pytest.fixture
+def swept(origin):
+    """Two tiles × three GROUP_M, and a config that did not run."""
+    items = tuple(
+        Measurement(
+            "group_m", "grouped", (8192,) * 3, "bfloat16", Timing(time, time, time, 9), origin, 402653184, 2 * 8192**3,
+            config=(("BLOCK_M", block), ("GROUP_M", group)),
+            counters=(("dram__bytes_read.sum", 1.3e10), ("lts__t_sector_hit_rate.pct", 48.94)) if group == 1 else (),
+        )
+        for block, time in ((64, 4e-3), (128, 2e-3))
+        for group in (1, 8, "whole column")
+    )  # fmt: skip
+    failed = Failure("group_m", "grouped", (8192,) * 3, "bfloat16", "out of shared memory", (("BLOCK_M", 256), ("GROUP_M", 1)))
+    return Measurements(items, failures=(failed,))
+
+
+def test_configs_are_looked_up_and_chosen_by(swept):
+    m = swept.where(config={"BLOCK_M": 128, "GROUP_M": 8})[0]
+    assert m.meta == {"BLOCK_M": 128, "GROUP_M": 8} and m.meta["BLOCK_M"] == 128
+    assert len(swept.where(config={"GROUP_M": "whole column"})) == 2
+    assert swept.where(config={"GROUP_M": 1})[0].counted["dram__bytes_read.sum"] == 1.3e10
+    assert len({m.key for m in swept}) == len(swept)
+    with pytest.raises(ValueError, match="no measurement has GROUP_M 3 in its config; there is 1, 8, whole column"):
+        swept.where(config={"GROUP_M": 3})
+    with pytest.raises(ValueError, match="no measurement has num_warps 4 in its config; there is nothing"):
+        swept.where(config={"num_warps": 4})
+
+
+def test_what_failed_is_chosen_with_the_rest_and_joined_once(swept):
+    assert len(swept.where(op="group_m").failures) == len(swept.where(config={"GROUP_M": 1}).failures) == 1
+    assert swept.where(config={"BLOCK_M": 128}).failures == ()
+    assert len((swept + swept).failures) == 1
+
+
+def test_the_table_of_a_sweep_has_a_row_a_config_and_says_what_failed(swept):
+    text, html = repr(swept), swept._repr_html_()
+    rows = [line.split() for line in text.splitlines() if line.startswith("8192")]
+    assert rows[0] == ["8192×8192×8192", "bfloat16", "64", "1", "275", "4,000", "0.0%", "13.0", "48.9"]
+    assert rows[1] == ["8192×8192×8192", "bfloat16", "64", "8", "275", "4,000", "0.0%"] and len(rows) == 6
+    for word in ("BLOCK_M", "GROUP_M", "read GB", "L2 hit %", "Not measured: 1 × out of shared memory."):
+        assert word in text and word in html
+    assert "BLOCK_M=64 GROUP_M=1" in repr(swept[0])
 
 
 def test_measurements_need_neither_torch_nor_matplotlib():
