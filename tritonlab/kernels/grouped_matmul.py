@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 
 from .checks import check_positive
-from .matmul import check_operands, matmul, matmul_cost, matmul_tile, operands, prepare, torch_with
+from .matmul import MOST, check_operands, check_size, matmul, matmul_cost, matmul_tile, operands, prepare, torch_with
 from .matmul_shapes import CONFIGS, fitting_configs
 from .padding import fill_up, pays_to_pad
 from .tensors import blocks, on_device_of
@@ -24,6 +24,7 @@ def grouped_pid(pid, num_pid_m, num_pid_n, GROUP_M):
 
     The rows of tiles are cut into groups of GROUP_M. Within a group, programs go down its rows, then one column to
     the right; the last group may have fewer rows. GROUP_M = 1 is row-major; GROUP_M ≥ num_pid_m is column-major.
+    Numbers are of 32 bits: GROUP_M · num_pid_n must stay below 2**31.
     """
     programs_in_group = GROUP_M * num_pid_n
     first_pid_m = (pid // programs_in_group) * GROUP_M
@@ -123,6 +124,13 @@ def grouped_matmul(
     if c.numel() == 0:
         return c
     kernel, rows, cols = grouped_matmul_kernel, blocks(M, tile["BLOCK_M"]), blocks(N, tile["BLOCK_N"])
+    if rows * cols > MOST:
+        raise ValueError(
+            f"BLOCK_M and BLOCK_N must be larger: {tile['BLOCK_M']} × {tile['BLOCK_N']} makes {rows * cols:,} tiles of "
+            f"{M:,} × {N:,}, and axis 0 of a grid holds {MOST:,}"
+        )
+    if GROUP_M * cols > MOST:
+        GROUP_M = rows  # whole columns already
     if K and (pays_to_pad(a, b) if pad is None else pad):
         kernel, K = whole_tiles_kernel, blocks(K, tile["BLOCK_K"]) * tile["BLOCK_K"]
         a, b = fill_up(a, rows * tile["BLOCK_M"], K), fill_up(b, K, cols * tile["BLOCK_N"])
@@ -174,6 +182,8 @@ def autotuned_matmul(
     """
     check_operands(a, b, out_dtype, input_precision)
     (M, K), N = a.shape, b.shape[1]
+    for axis, size in (("M", M), ("N", N), ("K", K)):
+        check_size(axis, size, 256)
     c = a.new_empty((M, N), dtype=out_dtype or a.dtype)
     if c.numel() == 0:
         return c

@@ -131,6 +131,9 @@ def matmul(
 MOST_COLUMNS = 65535
 """Programs that CUDA allows on axis 1 of a grid."""
 
+MOST = 2**31 - 1
+"""The largest number of 32 bits, and the number of programs that CUDA allows on axis 0 of a grid."""
+
 
 def prepare(
     a: object,
@@ -149,13 +152,20 @@ def prepare(
     chosen = launch_shape(M, N, K, a.element_size())
     given = {"BLOCK_M": BLOCK_M, "BLOCK_N": BLOCK_N, "BLOCK_K": BLOCK_K}
     tile = {name: chosen[name] if value is None else value for name, value in given.items()}
-    for name, value in tile.items():
+    for (name, value), (axis, size) in zip(tile.items(), (("M", M), ("N", N), ("K", K))):
         check_block(name, value)
+        check_size(axis, size, value)
     options = {
         "num_warps": chosen["num_warps"] if num_warps is None else num_warps,
         "num_stages": chosen["num_stages"] if num_stages is None else num_stages,
     }
     return a.new_empty((M, N), dtype=out_dtype or a.dtype), tile, options
+
+
+def check_size(axis: str, size: int, block: int) -> None:
+    """A size, rounded up to whole blocks, is a number of 32 bits; ``ValueError`` names it."""
+    if size > MOST - block:
+        raise ValueError(f"{axis} must be at most {MOST - block:,} with blocks of {block}, as the kernel counts in 32 bits; got {size:,}")
 
 
 def check_operands(a: object, b: object, out_dtype: object, input_precision: object) -> None:
