@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from typing import Any, Callable, Iterator
 
 import pytest
 
-from tritonlab.views.base import View
-from tritonlab.views.photograph import ChromiumMissing, fill, new_tab, open_browser
+pytest.register_assert_rewrite("chapters")
+
+from chapters import NOTEBOOKS  # noqa: E402
+from tritonlab.views.base import View  # noqa: E402
+from tritonlab.views.jupyterlab import Opened, open_notebook, serve_lab  # noqa: E402
+from tritonlab.views.photograph import ChromiumMissing, fill, new_tab, open_browser  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -48,3 +53,17 @@ def show(chromium: Any, tabs: dict[tuple[int, bool], Any]) -> Iterator[Callable[
     yield show_one
     faults = [fault for tab in shown.values() for fault in tab.tl_faults]
     assert not faults, faults
+
+
+@pytest.fixture(scope="module")
+def book(request: pytest.FixtureRequest, chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    """A copy of the notebook that the test file names, ``CHAPTER = "03_softmax"``, in JupyterLab, all cells run."""
+    chapter = NOTEBOOKS / f"{request.module.CHAPTER}.ipynb"
+    if not chapter.exists():
+        pytest.skip(f"there is no notebooks/{chapter.name}")
+    root = tmp_path_factory.mktemp("chapter")
+    shutil.copy(chapter, root)
+    with serve_lab(root) as lab, open_notebook(chromium, lab, chapter.name) as opened:
+        opened.run_all()
+        opened.tab.locator(".tl-view .tl-says").first.wait_for(state="attached")
+        yield opened

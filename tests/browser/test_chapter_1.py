@@ -2,55 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-from pathlib import Path
-
 import pytest
 
-from tritonlab.views.jupyterlab import open_notebook, serve_lab
-from tritonlab.views.screenshots import SERIOUS, axe_source, faults_of
+from chapters import says, try_answers, test_no_view_has_a_serious_accessibility_fault, test_run_all_ends_without_an_error  # noqa: F401
 
-ROOT = Path(__file__).resolve().parents[2]
-CHAPTER = ROOT / "notebooks" / "01_vector_add.ipynb"
-WRONG = ROOT / "tests" / "exercises" / "wrong"
-
-pytestmark = pytest.mark.skipif(not CHAPTER.exists(), reason="there is no notebooks/01_vector_add.ipynb")
-
-
-@pytest.fixture(scope="module")
-def book(chromium, tmp_path_factory):
-    """A copy of the chapter, all cells run."""
-    root = tmp_path_factory.mktemp("chapter")
-    shutil.copy(CHAPTER, root)
-    with serve_lab(root) as lab, open_notebook(chromium, lab, CHAPTER.name) as opened:
-        opened.run_all()
-        opened.tab.locator(".tl-view .tl-says").first.wait_for(state="attached")
-        yield opened
-
-
-def exercises(book) -> dict[str, tuple[int, str]]:
-    """For every exercise of the chapter its cell's index, and the lines that check the answer."""
-    found = {}
-    for index, cell in enumerate(book.cells()):
-        name = re.search(r'^ex = lab\.exercise\("([\w.]+)"\)', cell["source"], re.M) if cell["cell_type"] == "code" else None
-        if name:
-            found[name[1]] = (index, cell["source"][name.start() :])
-    return found
-
-
-def says(tab, view, words: str) -> None:
-    """Wait until the view's sentence has these words."""
-    tab.wait_for_function("([view, words]) => view.querySelector('.tl-says').innerText.includes(words)", arg=[view.element_handle(), words], timeout=60_000)
-
-
-def test_run_all_ends_without_an_error_and_without_a_word_on_the_console(book):
-    assert book.errors() == [] and book.faults == []
-
-
-def test_every_cell_ran_and_every_view_found_its_model(book):
-    assert book.tab.locator("text=model not found").count() == 0
-    assert all(c["execution_count"] for c in book.cells() if c["cell_type"] == "code")
+CHAPTER = "01_vector_add"
 
 
 def test_the_first_tiles_are_driven_by_mouse_and_keys(book):
@@ -104,22 +60,4 @@ def test_a_prediction_is_answered_by_key(book):
 
 @pytest.mark.parametrize("name", ["vector_add.offsets", "vector_add.mask", "vector_add.axpy", "vector_add.strided", "vector_add.persistent"])
 def test_every_kept_wrong_answer_says_its_reason_and_the_solution_passes(book, name):
-    index, check = exercises(book)[name]
-    wrong = sorted((WRONG / name).glob("*.py"))
-    assert len(wrong) >= 2
-    for file in wrong:
-        source = file.read_text()
-        words = re.search(r"^# which says: (.*)$", source, re.M)[1]
-        said = book.run_cell(index, f"{source}\n\n{check}")
-        assert words in " ".join(said.split()), f"{file.name}: {said}"  # however the lines break
-    solution = book.ask(f'print(lab.exercise("{name}").solution())')
-    said = book.run_cell(index, f"{solution}\n\n{check}")
-    assert said.startswith(f"✓ {name}: right"), said
-    assert book.faults == []
-
-
-def test_the_chapters_outputs_have_no_serious_accessibility_fault(book):
-    axe = axe_source()
-    if axe is None:
-        pytest.skip("axe-core is missing: pip install axe-playwright-python")
-    assert [f for f in faults_of(book.tab, axe, ".tl-view") if f["impact"] in SERIOUS] == []
+    try_answers(book, name)

@@ -2,46 +2,9 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-from pathlib import Path
+from chapters import cell_with, says, try_answers, test_no_view_has_a_serious_accessibility_fault, test_run_all_ends_without_an_error  # noqa: F401
 
-import pytest
-
-from tritonlab.views.jupyterlab import open_notebook, serve_lab
-from tritonlab.views.screenshots import SERIOUS, axe_source, faults_of
-
-ROOT = Path(__file__).resolve().parents[2]
-CHAPTER = ROOT / "notebooks" / "03_softmax.ipynb"
-WRONG = ROOT / "tests" / "exercises" / "wrong"
-
-pytestmark = pytest.mark.skipif(not CHAPTER.exists(), reason="there is no notebooks/03_softmax.ipynb")
-
-
-@pytest.fixture(scope="module")
-def book(chromium, tmp_path_factory):
-    """A copy of the chapter, all cells run."""
-    root = tmp_path_factory.mktemp("chapter")
-    shutil.copy(CHAPTER, root)
-    with serve_lab(root) as lab, open_notebook(chromium, lab, CHAPTER.name) as opened:
-        opened.run_all()
-        opened.tab.locator(".tl-fill .tl-says").first.wait_for(state="attached")
-        yield opened
-
-
-def says(tab, view, words: str) -> None:
-    """Wait until the view's sentence has these words."""
-    tab.wait_for_function("([view, words]) => view.querySelector('.tl-says').innerText.includes(words)", arg=[view.element_handle(), words], timeout=60_000)
-
-
-def cell_with(book, words: str) -> tuple[int, str]:
-    return next((i, c["source"]) for i, c in enumerate(book.cells()) if c["cell_type"] == "code" and words in c["source"])
-
-
-def test_run_all_ends_without_an_error_and_every_cell_ran(book):
-    assert book.errors() == [] and book.faults == []
-    assert all(c["execution_count"] for c in book.cells() if c["cell_type"] == "code")
-    assert book.tab.locator("text=model not found").count() == 0
+CHAPTER = "03_softmax"
 
 
 def test_the_fills_are_explored_by_key_and_by_mouse(book):
@@ -86,20 +49,4 @@ def test_the_broken_twin_is_right_once_it_is_mended(book):
 
 
 def test_a_wrong_answer_says_its_reason_and_the_solution_passes(book):
-    name = "softmax.row_max"
-    index, source = cell_with(book, f'ex = lab.exercise("{name}")')
-    check = source[source.index("ex = lab.exercise") :]
-    for file in sorted((WRONG / name).glob("*.py")):
-        words = re.search(r"^# which says: (.*)$", file.read_text(), re.M)[1]
-        said = book.run_cell(index, f"{file.read_text()}\n\n{check}")
-        assert words in " ".join(said.split()), f"{file.name}: {said}"
-    solution = book.ask(f'print(lab.exercise("{name}").solution())')
-    assert book.run_cell(index, f"{solution}\n\n{check}").startswith(f"✓ {name}: right")
-    assert book.faults == []
-
-
-def test_the_chapters_outputs_have_no_serious_accessibility_fault(book):
-    axe = axe_source()
-    if axe is None:
-        pytest.skip("axe-core is missing: pip install axe-playwright-python")
-    assert [f for f in faults_of(book.tab, axe, ".tl-view") if f["impact"] in SERIOUS] == []
+    try_answers(book, "softmax.row_max")
