@@ -136,7 +136,7 @@ class TileReuse(_Record):
         ]
         whole = [sum(r[i] for r in rows) for i in range(2, 8)]
         headers = ("program", f"stores {self.product.c.arg}", "K steps", "bytes of A", "bytes of B", "outputs", "useful FLOP", "padding FLOP", "FLOP / byte")
-        notes = [f"{o.arg}{list(o.shape)}: {count(o.elements, 'element')} loaded, {o.loads_per_element:.2f} times each" for o in (self.a, self.b)]
+        notes = [f"{o.arg}: {count(o.elements, 'element')} loaded, {o.loads_per_element:.2f} times each" for o in (self.a, self.b)]
         title = f"{self.kernel}: {_formula(self)}"
         return table(title, headers, rows, "\n".join(notes + [self.note] * bool(self.note)), ("all", "", *whole, self.flop_per_byte), "tile")
 
@@ -151,14 +151,14 @@ def tile_reuse(of: Launch | Trace) -> TileReuse:
     """
     launch = as_launch(of)
     product = find_product(launch)
-    a, b = _Side(launch, product.a), _Side(launch, product.b)
+    a, b, c = (_Side(launch, role) for role in (product.a, product.b, product.c))
     tiles: list[OutputTile] = []
     strange = 0
     done: dict[Program, int] = {}
     for program, stores, steps in _segments(launch, product):
-        made = [_step(launch, product, a, b, ours, stores) for ours in steps]
+        made = [_step(launch, a, b, c, ours, stores) for ours in steps]
         strange += any(s is None for s, _ in made)
-        tiles.append(_tile(launch, product, program, done.get(program, 0), stores, [s or rest for s, rest in made]))
+        tiles.append(_tile(launch, c, program, done.get(program, 0), stores, [s or rest for s, rest in made]))
         done[program] = done.get(program, 0) + 1
     note = [partial_note(launch)] if partial_note(launch) else []
     if strange:
@@ -167,10 +167,12 @@ def tile_reuse(of: Launch | Trace) -> TileReuse:
 
 
 class _Side:
-    """All loads of A or B: which programs load each element."""
+    """The accesses of A, B or C: which programs load each element, and how their blocks lie on the matrix."""
 
     def __init__(self, launch: Launch, role: Role) -> None:
-        self.role, self.arg = role, launch.arg(role.arg)
+        arg = launch.arg(role.arg)
+        self.role, self.extent, self.itemsize = role, arg.extent, arg.itemsize
+        self.turned: dict[tuple, bool] = {}
         by_program: dict[Program, list[np.ndarray]] = {}
         for access in launch.accesses:
             if access.arg == role.arg and access.kind == "load":
@@ -179,19 +181,55 @@ class _Side:
         self.offsets, self.counts = np.unique(np.concatenate(own) if own else np.zeros(0, np.int64), return_counts=True)
         loads = sum(o.size for found in by_program.values() for o in found)
         most = int(self.counts.max(initial=0))
-        self.operand = Operand(role.arg, role.shape, int(self.offsets.size), loads, most, loads * self.arg.itemsize)
+        self.operand = Operand(role.arg, role.shape, int(self.offsets.size), loads, most, loads * self.itemsize)
 
-    def inside(self, access: Access) -> np.ndarray:
-        touched = access.touched.ravel()
-        return touched[(touched >= 0) & (touched < self.arg.extent)]
+    def inside(self, *accesses: Access) -> np.ndarray:
+        """The offsets of the lanes that are on, those that no element can have left out."""
+        touched = [a.offsets.ravel() if a.mask.all() else a.touched.ravel() for a in accesses]
+        flat = touched[0] if len(touched) == 1 else np.concatenate([*touched, np.zeros(0, np.int64)])
+        if flat.size and (flat.min() < 0 or flat.max() >= self.extent):
+            flat = flat[(flat >= 0) & (flat < self.extent)]
+        return flat
 
     def count(self, accesses: list[Access]) -> tuple[int, tuple[int, int]]:
         """Bytes that these load, and the fewest and most programs that load one of the elements."""
-        touched = np.concatenate([self.inside(a) for a in accesses]) if accesses else np.zeros(0, np.int64)
+        touched = self.inside(*accesses)
         if not touched.size:
             return 0, (0, 0)
         programs = self.counts[np.searchsorted(self.offsets, touched)]
-        return int(touched.size) * self.arg.itemsize, (int(programs.min()), int(programs.max()))
+        return int(touched.size) * self.itemsize, (int(programs.min()), int(programs.max()))
+
+    def block(self, access: Access) -> np.ndarray | None:
+        """Which lanes of a block are on, the matrix's rows down and its columns across; None for three or more axes.
+
+        A block that the kernel transposes after loading it stands here as the matrix has it: which of its axes goes
+        along the rows is read from the offsets of the first access of that line that shows it.
+        """
+        mask = np.asarray(access.mask, bool)
+        shape = tuple(n for n in mask.shape if n != 1) if mask.ndim > 2 else mask.shape
+        if len(shape) > 2:
+            return None
+        if len(shape) < 2:  # a scalar, a row of A, a column of B
+            flat = mask.reshape(-1)
+            rows, _ = index_of_lanes(self.role, np.asarray(access.offsets).reshape(-1)[flat])
+            return flat.reshape(-1, 1) if rows.size and np.ptp(rows) else flat.reshape(1, -1)
+        site = (access.function, access.line, shape)
+        if site not in self.turned:
+            turned = _turned(self.role, mask.reshape(shape), np.asarray(access.offsets).reshape(shape))
+            if turned is not None:
+                self.turned[site] = turned
+        return mask.reshape(shape).T if self.turned.get(site) else mask.reshape(shape)
+
+
+def _turned(role: Role, mask: np.ndarray, offsets: np.ndarray) -> bool | None:
+    """Whether a block's first axis goes along the columns of the matrix; None when its lanes do not show it."""
+    rows, columns = index_of_lanes(role, offsets)
+    pairs = (mask[:-1] & mask[1:], mask[:, :-1] & mask[:, 1:])
+    row_down, column_down = (bool((np.diff(i, axis=0) != 0)[pairs[0]].any()) for i in (rows, columns))
+    row_across, column_across = (bool((np.diff(i, axis=1) != 0)[pairs[1]].any()) for i in (rows, columns))
+    if not (row_down or column_down or row_across or column_across):
+        return None
+    return (column_down and not row_down) or (row_across and not column_across)
 
 
 def _segments(launch: Launch, product: Product) -> Iterator[tuple[Program, list[int], list[list[int]]]]:
@@ -233,45 +271,18 @@ def _split(launch: Launch, product: Product, loads: list[int]) -> list[list[int]
     return steps
 
 
-def _step(launch: Launch, product: Product, a: _Side, b: _Side, places: list[int], stores: list[int]) -> tuple[KStep | None, KStep]:
+def _step(launch: Launch, a: _Side, b: _Side, c: _Side, places: list[int], stores: list[int]) -> tuple[KStep | None, KStep]:
     """The step; None in front of one without FLOP when its blocks fit no dot."""
-    of_a = tuple(p for p in places if launch.accesses[p].arg == product.a.arg)
-    of_b = tuple(p for p in places if launch.accesses[p].arg == product.b.arg)
+    of_a = tuple(p for p in places if launch.accesses[p].arg == a.role.arg)
+    of_b = tuple(p for p in places if launch.accesses[p].arg == b.role.arg)
     bytes_a, programs_a = a.count([launch.accesses[p] for p in of_a])
     bytes_b, programs_b = b.count([launch.accesses[p] for p in of_b])
     work = None
     if len(of_a) == len(of_b) == 1:
-        stored = block_mask(launch.accesses[stores[0]], product.c) if len(stores) == 1 else None
-        work = _dot(block_mask(launch.accesses[of_a[0]], product.a), block_mask(launch.accesses[of_b[0]], product.b), stored)
+        stored = c.block(launch.accesses[stores[0]]) if len(stores) == 1 else None
+        work = _dot(a.block(launch.accesses[of_a[0]]), b.block(launch.accesses[of_b[0]]), stored)
     made = KStep(of_a, of_b, bytes_a, bytes_b, *(work or (0, 0)), programs_a, programs_b)
     return (made if work else None), made
-
-
-def block_mask(access: Access, role: Role) -> np.ndarray | None:
-    """Which lanes are on, rows of the matrix down and columns across; None for a block of three or more axes.
-
-    A block that a kernel transposes after loading it stands here as the matrix has it: which axis of the block
-    goes along the rows is read from the offsets of the lanes that are on.
-    """
-    mask = np.asarray(access.mask, bool)
-    shape = tuple(n for n in mask.shape if n != 1) if mask.ndim > 2 else mask.shape
-    if len(shape) > 2:
-        return None
-    if len(shape) < 2:  # a scalar, a row of A, a column of B
-        flat = mask.reshape(-1)
-        if flat.size == 1:
-            return flat.reshape(1, 1)
-        rows, _ = index_of_lanes(role, np.asarray(access.offsets).reshape(-1)[flat])
-        return flat.reshape(-1, 1) if rows.size and np.ptp(rows) else flat.reshape(1, -1)
-    mask = mask.reshape(shape)
-    if mask.shape[0] == 1 or mask.shape[1] == 1 or not mask.any():
-        return mask
-    rows, columns = index_of_lanes(role, np.asarray(access.offsets).reshape(shape))
-    down, across = mask[:-1] & mask[1:], mask[:, :-1] & mask[:, 1:]
-    row_down, column_down = ((np.diff(i, axis=0) != 0)[down].any() for i in (rows, columns))
-    row_across, column_across = ((np.diff(i, axis=1) != 0)[across].any() for i in (rows, columns))
-    turned = (column_down and not row_down) or (row_across and not column_across)
-    return mask.T if turned else mask
 
 
 def _dot(a: np.ndarray | None, b: np.ndarray | None, stored: np.ndarray | None) -> tuple[int, int] | None:
@@ -284,18 +295,16 @@ def _dot(a: np.ndarray | None, b: np.ndarray | None, stored: np.ndarray | None) 
     return flop, 2 * int((a.astype(np.float32) @ b.astype(np.float32))[stored].sum(dtype=np.float64))
 
 
-def _tile(launch: Launch, product: Product, program: Program, nth: int, stores: list[int], steps: list[KStep]) -> OutputTile:
+def _tile(launch: Launch, c: _Side, program: Program, nth: int, stores: list[int], steps: list[KStep]) -> OutputTile:
     accesses = [launch.accesses[p] for p in stores]
-    arg = launch.arg(product.c.arg)
-    touched = np.concatenate([a.touched.ravel() for a in accesses]) if accesses else np.zeros(0, np.int64)
-    touched = touched[(touched >= 0) & (touched < arg.extent)]
+    touched = c.inside(*accesses)
     box = None
     if touched.size:
-        rows, columns = index_of_lanes(product.c, touched)
+        rows, columns = index_of_lanes(c.role, touched)
         box = ((int(rows.min()), int(rows.max()) + 1), (int(columns.min()), int(columns.max()) + 1))
-    blocks = [block_mask(a, product.c) for a in accesses]
-    block = blocks[0].shape if len(blocks) == 1 and blocks[0] is not None else (0, 0)
-    return OutputTile(program, nth, tuple(stores), block, int(touched.size), int(touched.size) * arg.itemsize, box, tuple(steps))
+    block = c.block(accesses[0]) if len(accesses) == 1 else None
+    shape = (0, 0) if block is None else block.shape
+    return OutputTile(program, nth, tuple(stores), shape, int(touched.size), int(touched.size) * c.itemsize, box, tuple(steps))  # type: ignore[arg-type]
 
 
 def _steps(tiles: tuple[OutputTile, ...]) -> str:
@@ -304,8 +313,7 @@ def _steps(tiles: tuple[OutputTile, ...]) -> str:
 
 
 def _formula(r: TileReuse) -> str:
-    a, b, c = (f"{o.arg}{list(o.shape)}" for o in (r.product.a, r.product.b, r.product.c))
-    return f"{a} @ {b} → {c}"
+    return f"{r.product.a} @ {r.product.b} → {r.product.c}"
 
 
 def _slices(tile: OutputTile) -> str:

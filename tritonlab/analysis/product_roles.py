@@ -27,6 +27,10 @@ class Role:
     strides: tuple[int, int]
     turned: bool = False
 
+    def __str__(self) -> str:
+        """ "a_ptr[64, 32]", or "w_ptr[32, 64].T" for one that is turned."""
+        return f"{self.arg}{list(self.shape[::-1])}.T" if self.turned else f"{self.arg}{list(self.shape)}"
+
 
 @dataclass(frozen=True)
 class Product:

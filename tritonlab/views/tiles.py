@@ -51,6 +51,8 @@ def tiles(t: Trace | Launch, program: int | Program | None = None, picture: str 
     picture = picture or ("product" if product else _picture(launch))
     data = encode(launch, VALUES)
     outside = [_outside(launch, a) for a in launch.accesses]
+    if product:
+        product["strays"] = sum(outside)
     data |= {
         "kernel": launch.kernel,
         "grid": list(launch.grid),
@@ -243,6 +245,28 @@ def samples() -> list[tuple[str, View]]:
         "empty": s.vector_add(0, 64),
     }
     views: list[tuple[str, View]] = [(f"tiles-{name}", tiles(launch)) for name, launch in made.items()]
+    for name, launch in _products().items():
+        views.append((f"tiles-product-{name}", tiles(launch, picture="product")))
     for picture in ("matrix", "memory"):
         views.append((f"tiles-matmul-{picture}", tiles(s.matmul(), program=(1, 2), picture=picture)))
     return views
+
+
+def _products() -> dict[str, Launch]:
+    from .tiles_product_specimens import BUGS, product
+
+    made = {
+        "half": product((64, 96, 32), (32, 32, 16), dtype=np.float16),
+        "edges": product((40, 56, 50), (16, 32, 16), dtype=np.float16),
+        "strided": product((40, 56, 50), (16, 32, 16), strides=((1, 40), (120, 2))),
+        "turned": product((40, 56, 40), names=("x_ptr", "w_ptr", "y_ptr"), turned=True),
+        "broadcast": product((40, 24, 50), strides=((0, 1), (1, 0))),
+        "one-program": product((16, 16, 16)),
+        "no-k": product((20, 24, 0)),
+        "one-row": product((1, 40, 200), (16, 16, 64)),
+        "long-k": product((32, 32, 1000), (16, 16, 32)),
+        "wide": product((16, 400, 32), (16, 64, 16)),
+        "persistent": product((40, 56, 32), programs=4),
+        "many-programs": product((160, 160, 8), (4, 4, 4)),
+    }
+    return made | {bug.replace(" ", "-"): product(bug=bug) for bug in BUGS}

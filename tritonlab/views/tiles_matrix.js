@@ -257,16 +257,18 @@ Object.assign(tl, (() => {
   const matrixPicture = ({ model, arg, program, touches, lane, width, paints, cache, most = 300 }) => {
     const g = tl.svg("g", { class: "tl-argument", "data-arg": arg.name });
     const mine = touches.filter((t) => t.arg === arg);
+    const title = tl.argTitle(arg);
+    const said = title.length * 6.3 > width ? title.replace(/, (strides \(.*\)) · /, "|$1 · ").split("|") : [title]; // too long for one line
     const kinds = [...new Set(mine.map((t) => t.site.kind.replace("atomic_", "atomic ")))].join(", ");
     g.append(
       tl.svg("text", { x: 0, y: 13, "font-size": 13, "font-weight": 600, class: "tl-mono" }, arg.name,
         kinds ? tl.svg("tspan", { dx: 8, "font-size": 11.5, "font-weight": 400, style: "fill:var(--tl-ink-2);font-family:var(--tl-font)" }, `${kinds} ↓`) : ""),
-      tl.svg("text", { x: 0, y: 29, "font-size": 11.5, class: "tl-quiet" }, tl.argTitle(arg)),
+      ...said.map((text, i) => tl.svg("text", { x: 0, y: 29 + 14 * i, "font-size": 11.5, class: "tl-quiet" }, text)),
     );
     const view = extentOf(arg);
     const room = width - LEFT - 4;
     const [cw, ch] = fit(view, room, most, true);
-    const scale = scaleOf(view, LEFT, TITLE + TOP, cw, ch);
+    const scale = scaleOf(view, LEFT, TITLE + 14 * (said.length - 1) + TOP, cw, ch);
     const key = `${arg.name} ${width} matrix`;
     if (!cache.has(key)) cache.set(key, backdrop(model, arg, scale, paints));
     g.append(panel({ model, touches: mine, program, lane, scale, paints }));

@@ -24,11 +24,12 @@ Object.assign(tl, (() => {
   };
 
   const titleOf = (arg, role, lines) => {
-    const [name, rest] = [arg.name, `${arg.dtype}[${arg.given.shape.join(", ")}]${arg.turned ? ", drawn turned" : ""}`];
-    const strides = !arg.given.solid || arg.given.numel !== arg.given.extent || arg.strides[1] !== 1 && arg.shape[1] > 1 ? `strides (${arg.given.strides.join(", ")})` : "";
-    const out = [[`${role} `, name], [rest]];
-    if (strides) out.push([strides]);
-    return lines === 1 ? [[`${role} `, name, `  ${[rest, strides].filter(Boolean).join(", ")}`]] : out;
+    const name = arg.turned ? `${arg.name}.T` : arg.name, shape = arg.turned ? [...arg.given.shape].reverse() : arg.given.shape;
+    const rest = `${arg.dtype}[${shape.join(", ")}]`;
+    const plain = arg.given.solid && arg.given.numel === arg.given.extent && (arg.strides[1] === 1 || shape[1] === 1);
+    const strides = plain || arg.numel === 0 ? "" : `strides (${arg.strides.join(", ")})`;
+    if (lines === 1) return [[`${role} `, name, `  ${[rest, strides].filter(Boolean).join(", ")}`]];
+    return [[`${role} `, name], [rest], ...(strides ? [[strides]] : [])];
   };
   const write = (x, y, lines) => lines.map((parts, i) => {
     const text = tl.svg("text", { x, y: y + i * LINE, "font-size": 11.5, class: "tl-quiet" });
@@ -50,7 +51,13 @@ Object.assign(tl, (() => {
     g.append(tl.svg("rect", { ...whole, fill: paints.past, stroke: "var(--tl-line)", "stroke-dasharray": "3 3" }));
     if (R && C) {
       const inner = scale.rect(0, R - 1, 0, C - 1);
-      const { tiles, names } = tilesBase(model, arg, scale, paints);
+      // Of A and B, lanes that make no box are grey: which program's they are does not matter before one is chosen.
+      const boxed = arg === model.c ? arg.touches : arg.touches.filter((t) => model.box(t)?.full);
+      const { tiles, names } = tilesBase(model, { ...arg, touches: boxed }, scale, paints);
+      if (boxed.length < arg.touches.length) {
+        const loose = arg.touches.filter((t) => !model.box(t)?.full && t.pattern.lit).slice(0, 2000);
+        tiles.append(tl.svg("path", { d: lanesOf(model, loose, scale).on, fill: "var(--tl-line-2)", opacity: 0.42 }));
+      }
       g.append(tl.svg("path", { d: inner, fill: "var(--tl-bg)" }), tl.svg("path", { d: inner, fill: "var(--tl-cell)" }), tiles);
       const lines = gridLines(scale, ...view);
       if (lines) g.append(lines);
@@ -69,16 +76,27 @@ Object.assign(tl, (() => {
         if (reach.r0 < own.r0 || reach.r1 > own.r1 || reach.c0 < own.c0 || reach.c1 > own.c1) d.masked += scale.rect(reach.r0, reach.r1, reach.c0, reach.c1);
         d.on += scale.rect(own.r0, own.r1, own.c0, own.c1);
       } else {
+        // Lanes beside each other make runs, equal runs below each other a rectangle.
+        const open = new Map();
         let run = null;
-        const flush = () => { if (run) d[run.state] += scale.rect(run.r, run.r, run.c, run.end); };
+        const close = () => {
+          if (!run) return;
+          const key = `${run.state} ${run.c} ${run.end}`, above = open.get(key);
+          if (above && above.r1 + 1 === run.r) above.r1 = run.r;
+          else {
+            if (above) d[above.state] += scale.rect(above.r0, above.r1, above.c, above.end);
+            open.set(key, { ...run, r0: run.r, r1: run.r });
+          }
+        };
         tl.matrixParts.eachLane(touch, (r, c, lane, state) => {
           if (run && run.state === state && run.r === r && run.end + 1 === c) run.end = c;
           else {
-            flush();
+            close();
             run = { r, c, end: c, state };
           }
         });
-        flush();
+        close();
+        for (const box of open.values()) d[box.state] += scale.rect(box.r0, box.r1, box.c, box.end);
       }
       if (own && own.full) d.edge += scale.rect(own.r0, own.r1, own.c0, own.c1);
     }
@@ -149,7 +167,8 @@ Object.assign(tl, (() => {
           const lines = tl.matrixParts.gridLines(scale, box.r0, box.r1 + 1, box.c0, box.c1 + 1);
           if (lines) lanes.append(lines);
         }
-        if (d.edge) lanes.append(tl.svg("path", { d: d.edge, fill: "none", stroke: "var(--tl-ink)", "stroke-width": 1.6, "stroke-dasharray": side === "c" && !storing ? "5 3" : null, class: "tl-chosen" }));
+        const least = Math.min(Infinity, ...boxes.map((b) => scale.clip(b)).map((b) => Math.min(b.w, b.h)));
+        if (d.edge) lanes.append(tl.svg("path", { d: d.edge, fill: "none", stroke: "var(--tl-ink)", "stroke-width": least < 8 ? 0.8 : 1.6, "stroke-dasharray": side === "c" && !storing ? "5 3" : null, class: "tl-chosen" }));
         own.append(lanes);
         if (boxes.length === 1) {
           const seen = scale.clip(boxes[0]), name = model.name(program);
@@ -217,8 +236,16 @@ Object.assign(tl, (() => {
   // What stays the same from program to program: the three scales, the matrices with all tiles, rulers and titles.
   const place = (model, width, most, paints) => {
     const { a, b, c, ranges, sizes: [M, N, K] } = model;
-    const { px, each, even } = fit(ranges, width - LEFT - GAP - 4, most);
-    const column = Math.max(px.K + GAP, Math.min(118, 0.3 * width)); // a narrow A leaves room for its title
+    const least = Math.min(118, 0.3 * width); // a narrow A leaves room for its title
+    let spare = 0, found = null;
+    for (let i = 0; i < 8; i++) {
+      found = fit(ranges, width - LEFT - GAP - 4 - spare, most);
+      const lacks = Math.max(0, least - found.px.K - GAP) - spare;
+      if (lacks < 0.5) break;
+      spare += lacks;
+    }
+    const { px, each, even } = found;
+    const column = Math.max(px.K + GAP, least);
     const xB = LEFT + column, room = width - xB;
     const lines = (arg, role, at) => (wide(titleOf(arg, role, 1)[0]) <= at ? titleOf(arg, role, 1) : titleOf(arg, role, 3));
     const titleB = lines(b, "B", room), titleA = titleOf(a, "A", wide(titleOf(a, "A", 1)[0]) <= column - GAP ? 1 : 3), titleC = lines(c, "C", room);

@@ -82,4 +82,4 @@ def product_text(reuse: TileReuse) -> str:
     """ "a_ptr[64, 32] @ b_ptr[32, 96] in 2 K steps": what the view's repr says of a product."""
     lengths = sorted({len(t.steps) for t in reuse.tiles}) or [0]
     steps = f"{lengths[0]} K step{'s' * (lengths[0] != 1)}" if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]} K steps"
-    return f"{reuse.product.a.arg}{list(reuse.product.a.shape)} @ {reuse.product.b.arg}{list(reuse.product.b.shape)} in {steps}"
+    return f"{reuse.product.a} @ {reuse.product.b} in {steps}"

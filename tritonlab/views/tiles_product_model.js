@@ -11,7 +11,7 @@ Object.assign(tl, (() => {
 
   // An argument as the product reads it: turned, or, along a stride of 0, as the one row or column of memory that there is.
   const asRead = (arg, role) => {
-    const same = role.strides.map((s, d) => s === 0 && role.shape[d] > 1);
+    const same = role.strides.map((s, d) => s === 0 && role.shape[d] > 1 && arg.numel > 0);
     return { ...arg, given: arg, turned: role.turned, same, shape: role.shape.map((n, d) => (same[d] ? 1 : n)), strides: role.strides, blockAxes };
   };
 

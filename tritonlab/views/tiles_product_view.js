@@ -72,35 +72,34 @@ Object.assign(tl, (() => {
       ui.controls.replaceChildren(back, forth, ...[stepSlider, ...sliders, laneSlider, which, pictures].map((s) => s.el));
     };
     const buildNotes = () => {
-      const states = new Set();
-      for (const arg of [model.a, model.b, model.c]) {
-        for (const t of arg.touches) {
-          const c = tl.touchCounts(t);
-          if (c.masked) states.add("masked");
-          if (c.bad) states.add("bad");
-          if (states.size === 2) break;
-        }
-      }
+      const states = new Set(model.product.strays ? ["bad"] : []);
+      if ([model.a, model.b, model.c].some((arg) => arg.touches.some((t) => tl.touchLanes(t) && t.pattern.lit < t.site.lanes))) states.add("masked");
       const key = tl.legend([["on", "lane on"], ...(states.has("masked") ? [["masked", "lane masked off"]] : []), ...(states.has("bad") ? [["bad", "lane out of range"]] : []), ...(model.product.plans.some((p) => p.tiles.some((t) => t.steps.length > 1)) ? [["streamed", "streamed before"], ["next", "still to come"]] : []), ...(states.size ? [["past", "not in the tensor"]] : [])]);
       key.hidden = !model.programs;
-      const quiet = { ...model, args: model.args.map((a) => ({ ...a, touched: { ...a.touched, loads: { shared: 0, most: 0 } } })) };
+      const quiet = { ...model, args: model.args.map((a) => ({ ...a, touches: model.product.strays ? a.touches : [], touched: { ...a.touched, loads: { shared: 0, most: 0 } } })) };
       const notes = tl.tileNotes(quiet);
       const also = model.product.others;
       if (also.length) notes.push({ text: `It also touches ${also.map((n) => `\`${n}\``).join(", ")}: see the other pictures.` });
       for (const arg of [model.a, model.b, model.c]) {
-        if (arg.turned) notes.push({ text: `\`${arg.name}\` is a [${arg.given.shape.join(", ")}] tensor; it is drawn turned, as this product reads it.` });
+        if (arg.turned) notes.push({ text: `\`${arg.name}\` is a [${arg.given.shape.join(", ")}] tensor; it is drawn as its transpose, as this product reads it.` });
         if (arg.same.some(Boolean)) notes.push({ text: `\`${arg.name}\` has stride 0: all its ${arg.same[0] ? "rows" : "columns"} are the same memory, drawn as one.` });
       }
       ui.notes.replaceChildren(key, ...notes.map((n) => tl.html("p", { class: n.bad ? "tl-note tl-warn" : "tl-note" }, ...tl.rich(n.text))));
       ui.footer.replaceChildren(readout);
       readout.hidden = !model.programs;
     };
+    // Where the program's first lane out of range is; else its beginning.
+    const firstStray = () => {
+      if (!model.product.strays) return 0;
+      const strays = (touches) => touches.some((t) => tl.touchCounts(t).bad);
+      return Math.max(0, model.stages(program).findIndex((s, i) => { const now = model.at(program, i); return strays([...now.a, ...now.b]) || (s.store && strays(now.c)); }));
+    };
     const load = (data, fresh) => {
       model = tl.productModel(data);
       cache = new Map();
       if (fresh || !shared.byHand) {
         program = shared.program ?? data.start ?? program;
-        if (fresh) stage = 0;
+        if (fresh) stage = firstStray();
       }
       program = Math.max(0, Math.min(program, model.programs - 1));
       stage = Math.max(0, Math.min(stage, count() - 1));

@@ -4,19 +4,41 @@
 //   tl.productElement(model, program, hit) -> [lines of the tip]
 Object.assign(tl, (() => {
   const range = (lo, hi) => (lo === hi ? tl.group(lo) : `${tl.group(lo)}…${tl.group(hi)}`);
-  const placeOf = (model, touch) => {
-    const box = model.box(touch);
-    const { arg } = touch;
-    if (touch.pattern.lit === 0 || tl.touchCounts(touch).on + tl.touchCounts(touch).bad === 0) return `nothing of \`${arg.name}\` (all lanes masked)`;
-    if (!box || !box.full) {
-      const counts = tl.touchCounts(touch);
-      return `\`${arg.name}\` at offsets ${range(counts.low, counts.high)}`;
+  const countsOf = (touch) => (touch.counted = touch.counted || tl.touchCounts(touch));
+  const nameOf = (arg) => (arg.turned ? `${arg.name}.T` : arg.name);
+  // "0…7 and 32…39" of a set of numbers, "" of more than three pieces.
+  const pieces = (set) => {
+    const all = [...set].sort((a, b) => a - b), out = [];
+    for (const n of all) {
+      if (out.length && out[out.length - 1][1] === n - 1) out[out.length - 1][1] = n;
+      else out.push([n, n]);
     }
-    const rows = arg.same[0] ? "any row" : range(box.r0, box.r1), columns = arg.same[1] ? "any column" : range(box.c0, box.c1);
-    return `\`${arg.name}[${rows}, ${columns}]\``;
+    return out.length > 3 ? "" : out.map(([lo, hi]) => range(lo, hi)).join(" and ");
+  };
+  // The rows and columns of lanes that make no box: those of a tile that wraps around (`% M`), or only offsets.
+  const scattered = (touch) => {
+    const rows = new Set(), columns = new Set(), seen = new Set();
+    tl.matrixParts.eachLane(touch, (r, c, lane, state) => {
+      if (state === "masked") return;
+      rows.add(r);
+      columns.add(c);
+      seen.add(r * 4194304 + c);
+    });
+    const said = [pieces(rows), pieces(columns)];
+    if (seen.size === rows.size * columns.size && said.every(Boolean)) return `\`${nameOf(touch.arg)}[${said.join(", ")}]\``;
+    const n = countsOf(touch);
+    return `\`${nameOf(touch.arg)}\` at offsets ${range(n.low, n.high)}, no rectangle`;
+  };
+  const placeOf = (model, touch) => {
+    if (touch.said) return touch.said;
+    const box = model.box(touch), { arg } = touch, n = countsOf(touch);
+    if (n.on + n.bad === 0) touch.said = `nothing of \`${nameOf(arg)}\` (all lanes masked)`;
+    else if (!box || !box.full) touch.said = scattered(touch);
+    else touch.said = `\`${nameOf(arg)}[${arg.same[0] ? "any row" : range(box.r0, box.r1)}, ${arg.same[1] ? "any column" : range(box.c0, box.c1)}]\``;
+    return touch.said;
   };
   const lanesWords = (touch) => {
-    const n = tl.touchCounts(touch);
+    const n = countsOf(touch);
     const parts = [];
     if (n.masked && n.on + n.bad) parts.push(`${tl.group(n.masked)} of ${tl.group(n.lanes)} lanes masked`);
     if (n.bad) parts.push(`${tl.count(n.bad, "lane")} at no element of it`);
@@ -29,7 +51,10 @@ Object.assign(tl, (() => {
     const stages = model.stages(program), now = model.at(program, number);
     const tiles = stages.length ? stages[stages.length - 1].tile + 1 : 0;
     const who = `Program \`${model.name(program)}\` of ${tl.group(model.programs)}`;
-    if (!now.stage) return `${who} neither loads A or B nor stores C.`;
+    if (!now.stage) {
+      const why = model.of(program).length ? "" : model.data.error ? ": the launch ended before it ran" : model.data.left_out ? ": it was not recorded" : "";
+      return `${who} neither loads A or B nor stores C${why}.`;
+    }
     const tile = tiles > 1 ? `, tile ${now.stage.tile + 1} of ${tiles}` : "";
     const steps = now.tile.steps.length;
     if (now.stage.store) {
@@ -41,7 +66,7 @@ Object.assign(tl, (() => {
     return `${who}${tile}, K step ${now.stage.step + 1} of ${steps}: loads ${all(model, loads)}${goal}.`;
   };
 
-  const lanes = (touches) => touches.reduce((n, t) => n + tl.touchCounts(t).on, 0);
+  const lanes = (touches) => touches.reduce((n, t) => n + countsOf(t).on, 0);
   const blockOf = (touches, block) => {
     if (block && block[0]) return `${block[0]}×${block[1]}`;
     if (touches.length !== 1) return "";
@@ -66,19 +91,19 @@ Object.assign(tl, (() => {
     const acc = tile && tile.block[0] ? `acc ${tile.block[0]}×${tile.block[1]}` : "–";
     const each = (o) => (o.elements ? ratio(o.loads / o.elements) : "–");
     const rows = [
-      ["live", "elements now", held("a"), held("b"), acc],
-      ["streams", "bytes, this step", counts ? tl.group(counts[0]) : "–", counts ? tl.group(counts[1]) : "–", stage && stage.store ? tl.group(tile.bytes) : "–"],
-      ["streams", "bytes, so far", tl.group(sum(0, done)), tl.group(sum(1, done)), "–"],
-      ["streams", "bytes, in all", tl.group(sum(0)), tl.group(sum(1)), tile ? tl.group(tile.bytes) : "–"],
-      ["reused", "programs an element of the tile", counts ? between(counts.slice(4, 6)) : "–", counts ? between(counts.slice(6, 8)) : "–", "–"],
-      ["reused", "loads an element, all programs", each(product.a), each(product.b), "–"],
+      ["live", ", elements", held("a"), held("b"), acc],
+      ["streams", " this step, bytes", counts ? tl.group(counts[0]) : "–", counts ? tl.group(counts[1]) : "–", stage && stage.store ? tl.group(tile.bytes) : "–"],
+      ["", "so far, bytes", tl.group(sum(0, done)), tl.group(sum(1, done)), stage && stage.store ? tl.group(tile.bytes) : "0"],
+      ["", "in all, bytes", tl.group(sum(0)), tl.group(sum(1)), tile ? tl.group(tile.bytes) : "–"],
+      ["reused", " by programs, this tile", counts ? between(counts.slice(4, 6)) : "–", counts ? between(counts.slice(6, 8)) : "–", "–"],
+      ["", "loads an element, launch", each(product.a), each(product.b), "–"],
     ];
     const head = tl.html("tr", {}, tl.html("td", {}), ["a", "b", "c"].map((side) => tl.html("th", { scope: "col" }, `${side.toUpperCase()} `, tl.html("code", {}, product[side].arg))));
-    const body = rows.map(([kind, title, ...cells]) => tl.html("tr", {}, tl.html("th", { scope: "row" }, tl.html("b", {}, kind), ` ${title}`), cells.map((text) => tl.html("td", {}, text))));
+    const body = rows.map(([kind, title, ...cells]) => tl.html("tr", {}, tl.html("th", { scope: "row" }, tl.html("b", {}, kind), title), cells.map((text) => tl.html("td", {}, text))));
     const flop = sum(2), useful = sum(3), loaded = sum(0) + sum(1);
     const work = [];
     if (loaded && flop) work.push(tl.html("b", {}, `${ratio(useful / loaded)} FLOP a byte`), ` in this program's tile: ${tl.group(useful)} FLOP for ${tl.group(loaded)} bytes loaded`);
-    else work.push(steps.length ? "FLOP not counted: the tiles of A and B are no operands of one dot" : "No K step: nothing is loaded, and no FLOP done");
+    else work.push(!steps.length ? "No K step: nothing is loaded, and no FLOP done" : loaded ? "FLOP not counted: no dot takes these tiles of A and B" : "Nothing is loaded: every lane is masked");
     if (flop > useful) work.push(`; ${tl.group(flop - useful)} more FLOP on masked lanes (padding)`);
     return tl.html("div", { class: "tl-counts" }, tl.html("table", {}, tl.html("thead", {}, head), tl.html("tbody", {}, body)), tl.html("p", { class: "tl-note" }, ...work, "."));
   };
