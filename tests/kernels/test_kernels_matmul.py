@@ -152,6 +152,14 @@ def test_offsets_past_two_to_the_31_elements(far_apart, rand, agrees):
     agrees("matmul", matmul(left, rows, **TILE), reference.matmul(left, rows), K=4)  # and along K
 
 
+def test_steps_along_k_past_two_to_the_31_elements(far_apart, rand, agrees):
+    rows = far_apart(20, 10, 2**27)  # a step of 16 rows
+    rows.copy_(rand(20, 10))
+    left = rand(7, 20, dtype=torch.float16)
+    agrees("matmul", matmul(left, rows, **TILE), reference.matmul(left, rows), K=20)
+    agrees("matmul", matmul(rows.t(), left.t(), **TILE), reference.matmul(rows.t(), left.t()), K=20)
+
+
 ok = torch.zeros(6, 8)
 
 
