@@ -5,6 +5,8 @@ import torch
 
 from tritonlab.compiler import compile
 from tritonlab.kernels.bias_gelu import bias_gelu
+from tritonlab.kernels.grouped_matmul import grouped_matmul
+from tritonlab.kernels.matmul import matmul
 from tritonlab.kernels.rmsnorm import rmsnorm, rmsnorm_wide_kernel
 from tritonlab.kernels.softmax import softmax
 from tritonlab.kernels.vector_add import vector_add
@@ -80,3 +82,36 @@ def test_the_hint_for_unaligned_rows_spares_the_exchange_through_shared_memory()
 
     with_hint, without = compile(lambda: launch(False), "sm_90"), compile(lambda: launch(True), "sm_90")
     assert with_hint.shared < 100 < 2048 <= without.shared
+
+
+def product(M, N, K, dtype=BF16):
+    return on_paper(M, K, dtype=dtype), on_paper(K, N, dtype=dtype)
+
+
+@pytest.mark.parametrize("target, tensor_core", [("sm_80", "mma"), ("sm_90", "wgmma")])
+@pytest.mark.parametrize("size", [(512, 512, 512), (4096, 4096, 4096), (16384, 512, 8192)], ids=str)
+def test_aligned_products_are_copied_ahead_multiplied_by_tensor_cores_and_spill_nothing(size, target, tensor_core):
+    for launcher in (matmul, grouped_matmul):
+        made = compile(lambda: launcher(*product(*size)), target)
+        assert made.fits and made.spilled == 0
+        assert made.sass.copies > 0 and getattr(made.sass, tensor_core) > 0 and set(made.sass.stores) == {16} and not made.sass.loads
+
+
+def test_transposed_operands_are_copied_ahead_too():
+    a, b = product(4096, 4096, 4096)
+    assert compile(lambda: matmul(a.t(), b.t()), "sm_90").sass.copies > 0
+
+
+def test_odd_products_load_scalar_by_scalar_and_their_padded_copies_do_not():
+    a, b = product(4097, 4097, 4097)
+    plain = compile(lambda: grouped_matmul(a, b, pad=False), "sm_90")
+    *fills, padded = compile(lambda: grouped_matmul(a, b), "sm_90")
+    assert plain.sass.copies == 0 and set(plain.sass.loads) == {2}
+    assert padded.kernel == "whole_tiles_kernel" and padded.sass.copies > 0 and not padded.sass.loads
+    assert [one.kernel for one in fills] == ["fill_up_kernel"] * 2 and all(set(one.sass.stores) == {16} for one in fills)
+
+
+def test_float32_takes_tensor_cores_only_where_it_may_be_rounded():
+    a, b = product(4096, 4096, 4096, FP32)
+    ieee, tf32 = (compile(lambda: matmul(a, b, input_precision=how), "sm_90") for how in ("ieee", "tf32"))
+    assert (ieee.sass.wgmma, ieee.sass.mma) == (0, 0) and tf32.sass.wgmma > 0 and ieee.spilled == tf32.spilled == 0
