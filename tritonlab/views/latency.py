@@ -150,12 +150,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         from .pid_map import _played, pid_map
         from .stepper import stepper
         from .tiles import tiles
+        from .tiles_product_specimens import product
 
         order = pid_map(_played(320, 320, 8), (64, 64, 32), 8192)
         views = [
             ("tiles, 16 programs", tiles(specimens.vector_add(), program=0)),
             ("tiles, 5000 programs, 10^6 elements", tiles(specimens.vector_add(1_000_000 - 37, 200), program=0)),
-            ("tiles, matmul as matrices", tiles(specimens.matmul(96, 96, 48), program=0)),
+            ("tiles, matmul as matrices", tiles(specimens.matmul(96, 96, 48), program=0, picture="matrix")),
+            ("tiles, matmul, 36 programs", tiles(specimens.matmul(96, 96, 96), program=0)),
+            ("tiles, matmul, 10,000 programs", tiles(product((400, 400, 32), (4, 4, 4)), program=0)),
             ("stepper", stepper(stepped.row_sums())),
             ("order map, 102,400 programs", order),
         ]
