@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..trace.record import Access, Launch
-from .pointer_values import Frame, Unknown, Value, frame_of, inner, source_line
+from .pointer_values import Frame, Unknown, Value, frame_of, inner
 
 __all__ = ["Factor", "PointerSteps", "Stage", "Term", "pointer_steps"]
 
@@ -190,7 +190,8 @@ class _Story:
             return
         set_at, expression, added = found
         if added is None:
-            self._parts(expression, set_at, axes)
+            if self._understood(expression, set_at):
+                self._parts(expression, set_at, axes)
             text, times = f"{node.id} = {ast.unparse(expression)}", 1
             filled = self.frame.filled(expression, set_at)
         else:
@@ -200,6 +201,14 @@ class _Story:
             filled = f"{node.id} {added}= {self.frame.filled(expression, set_at)}"
         if value.array.ndim:
             self._stage(text, filled, set_at, value, axes, wide, times, key=(node.id, set_at))
+
+    def _understood(self, expression: ast.expr, at: int) -> bool:
+        """Whether an expression can be evaluated here; a loaded or reduced block cannot, and stands for itself."""
+        try:
+            self.frame.value(expression, at)
+        except Unknown:
+            return False
+        return True
 
     def _parts(self, expression: ast.expr, at: int, axes: tuple[int, ...]) -> None:
         """The stages of what an assigned expression is made of, but not its own: that is the name's."""
@@ -240,7 +249,7 @@ class _Story:
             if found is not None and (value.arg is not None or value.array.ndim):
                 set_at, expression, added = found
                 if added is None:
-                    if value.arg is not None or isinstance(expression, (ast.BinOp, ast.Name)):
+                    if (value.arg is not None or isinstance(expression, (ast.BinOp, ast.Name))) and self._understood(expression, set_at):
                         return self._terms(expression, set_at, times)
                 else:
                     first, _ = self.frame.run_of(node.id, set_at)

@@ -13,10 +13,12 @@ import numpy as np
 
 from ..trace.record import Access, Launch, Local, Program, Step
 
-__all__ = ["Frame", "Unknown", "Value", "frame_of", "inner", "source_line"]
+__all__ = ["Frame", "Unknown", "Value", "frame_of", "inner"]
 
 HINTS = ("multiple_of", "max_contiguous", "max_constancy", "cast")
 """Functions of ``tl`` whose value is their first argument's."""
+RESHAPES = ("expand_dims", "broadcast_to")
+WIDTHS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
 class Unknown(Exception):
@@ -31,14 +33,6 @@ class Value:
     arg: str | None = None
 
 
-def source_line(launch: Launch, function: str, line: int) -> str:
-    """The source text of a line, stripped; ``""`` when the launch does not hold it."""
-    known = launch.functions.get(function or launch.kernel)
-    lines = known.source.splitlines() if known else []
-    at = line - known.first_line if known else -1
-    return lines[at].strip() if 0 <= at < len(lines) else ""
-
-
 def inner(node: ast.expr) -> ast.expr | None:
     """What an expression only converts, annotates or reshapes: ``x`` of ``x.to(t)``, ``tl.cast(x, t)``, ``x[:, None]``."""
     if isinstance(node, ast.Subscript):
@@ -46,9 +40,9 @@ def inner(node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         name, owner = node.func.attr, node.func.value
         of_tl = isinstance(owner, ast.Name) and owner.id == "tl"
-        if of_tl and name in (*HINTS, "expand_dims", "broadcast_to") and node.args:
+        if of_tl and name in (*HINTS, *RESHAPES) and node.args:
             return node.args[0]
-        if not of_tl and name in ("to", "expand_dims", "broadcast_to"):
+        if not of_tl and name in ("to", *RESHAPES):
             return owner
     return None
 
@@ -151,7 +145,7 @@ class Frame:
 
     def reshapes(self, node: ast.expr) -> bool:
         """Whether an expression with ``inner`` changes the shape."""
-        return isinstance(node, ast.Subscript) or isinstance(node, ast.Call) and node.func.attr in ("expand_dims", "broadcast_to")  # type: ignore[attr-defined]
+        return isinstance(node, ast.Subscript) or isinstance(node, ast.Call) and node.func.attr in RESHAPES  # type: ignore[attr-defined]
 
     def kept_axes(self, node: ast.expr, at: int) -> list[int]:
         """For each axis of the inner block, which axis of the reshaped one it became."""
@@ -241,7 +235,7 @@ def _held(local: Local) -> Value:
         return Value(_Weak(local.values))
     if isinstance(local.values, np.ndarray):
         return Value(local.values)
-    return Value(np.asarray(local.values, np.dtype(local.dtype) if local.dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64") else None))
+    return Value(np.asarray(local.values, np.dtype(local.dtype) if local.dtype in WIDTHS else None))
 
 
 def _combined(op: ast.operator, left: Value, right: Value) -> Value:
@@ -330,5 +324,5 @@ class _Fill(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         through = inner(node)
-        plain = through is not None and node.func.attr not in ("expand_dims", "broadcast_to")  # type: ignore[attr-defined]
+        plain = through is not None and node.func.attr not in RESHAPES  # type: ignore[attr-defined]
         return self.visit(through) if plain else self.generic_visit(node)

@@ -12,6 +12,7 @@ kernel *means* is the index that it multiplies by the tensor's strides: told exa
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,7 +77,8 @@ def place(of: Launch, access: Access, right: Placed | None = None) -> Placed:
     should = None
     if right is not None:
         if right.state.shape != offsets.shape or right.reached.shape != reached.shape:
-            raise ValueError(f"right has a block of shape {list(right.state.shape)}, this access {list(offsets.shape)}; or their tensors differ in axes")
+            axes = f"{right.reached.shape[0]} and {reached.shape[0]} axes"
+            raise ValueError(f"right has a block of shape {list(right.state.shape)}, this access {list(offsets.shape)}; on tensors of {axes}")
         should = np.where(right.state == ON, right.reached, -1)
         state[(state == ON) & ((should < 0).any(axis=0) | (_offset(arg, should) != offsets))] = ASTRAY
     return Placed(access, state, reached, meant, should, steps)
@@ -84,14 +86,15 @@ def place(of: Launch, access: Access, right: Placed | None = None) -> Placed:
 
 def stride_names(launch: Launch, arg: TensorArg) -> tuple[str, ...]:
     """What the kernel calls the tensor's strides, one name an axis, ``""`` where it has none (a stride that it takes for 1)."""
-    stem = arg.name.removesuffix("_ptr")
-    given = launch.scalars | launch.meta
-    order = _signature(launch) or list(given)
-    own = [n for n in order if n in given and n.startswith(f"stride_{stem}") and isinstance(given[n], int)]
+    given = {n: v for n, v in (launch.scalars | launch.meta).items() if "stride" in n and isinstance(v, int)}
+    order = [n for n in _signature(launch) or list(given) if n in given]
+    stems = sorted((a.name.removesuffix("_ptr") for a in launch.args), key=len, reverse=True)
+    whose = {n: next((stem for stem in stems if n.startswith(f"stride_{stem}")), None) for n in order}
+    own = [n for n in order if whose[n] == arg.name.removesuffix("_ptr")]
     if len(own) == len(arg.strides):
         return tuple(own)
     names = [""] * len(arg.strides)
-    for n in own or [n for n in order if n in given and "stride" in n and isinstance(given[n], int)]:
+    for n in own or [n for n in order if whose[n] is None]:
         axis = next((d for d, s in enumerate(arg.strides) if s == given[n] and not names[d]), None)
         if axis is not None:
             names[axis] = n
@@ -101,7 +104,8 @@ def stride_names(launch: Launch, arg: TensorArg) -> tuple[str, ...]:
 def _signature(launch: Launch) -> list[str]:
     """Parameter names in the source's order, roughly: enough to sort names that are known."""
     head = launch.source.partition("def ")[2].partition("):")[0].partition("(")[2]
-    return [p.partition(":")[0].partition("#")[0].strip() for line in head.splitlines() for p in line.partition("#")[0].split(",") if p.strip()]
+    parts = [p for line in head.splitlines() for p in line.partition("#")[0].split(",")]
+    return [p.partition(":")[0].strip() for p in parts if p.strip()]
 
 
 def _from_terms(launch: Launch, arg: TensorArg, steps: PointerSteps, shape: tuple[int, ...]) -> np.ndarray | None:
@@ -131,8 +135,9 @@ def _scale(launch: Launch, arg: TensorArg, names: tuple[str, ...], term: Term) -
         if f.text in names:
             return f, names.index(f.text)
     for f in term.factors:
-        if not f.values.ndim and f.text.isidentifier() and f.text not in launch.meta and int(f.values) in arg.strides and int(f.values) != 1:
-            return f, arg.strides.index(int(f.values))
+        value = int(f.values) if not f.values.ndim and f.text.isidentifier() and f.text not in launch.meta else 1
+        if value != 1 and value in arg.strides:
+            return f, arg.strides.index(value)
     return None
 
 
@@ -180,22 +185,42 @@ def _reached(arg: TensorArg, offsets: np.ndarray, meant: np.ndarray | None) -> n
     if not arg.shape:
         reached[0][offsets == 0] = 0
         return reached
-    if arg.numel and arg.numel <= MOST:
-        places, first = np.unique(arg.offsets(), return_index=True)
+    if not arg.numel:
+        return reached
+    if _apart(arg):
+        left = offsets
+        for d in sorted((d for d in range(len(arg.shape)) if arg.strides[d] and arg.shape[d] > 1), key=lambda d: -arg.strides[d]):
+            reached[d] = np.clip(left // arg.strides[d], 0, arg.shape[d] - 1)
+            left = left - reached[d] * arg.strides[d]
+        for d in range(len(arg.shape)):
+            if not arg.strides[d] or arg.shape[d] == 1:
+                reached[d] = 0
+        reached = np.where(left == 0, reached, -1)
+    elif arg.numel <= MOST:
+        places, first = _places(arg.shape, arg.strides)
         at = np.minimum(np.searchsorted(places, offsets), places.size - 1)
-        hit = places[at] == offsets
         found = np.stack(np.unravel_index(first[at], arg.shape)).astype(np.int64)
-        reached = np.where(hit, found, -1)
-    elif arg.numel:
-        left, found = offsets.copy(), np.zeros_like(reached)
-        for d in sorted((d for d in range(len(arg.shape)) if arg.strides[d] > 0), key=lambda d: -arg.strides[d]):
-            found[d] = np.clip(left // arg.strides[d], 0, arg.shape[d] - 1)
-            left = left - found[d] * arg.strides[d]
-        reached = np.where(left == 0, found, -1)
-    if meant is not None and arg.numel:
+        reached = np.where(places[at] == offsets, found, -1)
+    if meant is not None:
         agree = _inside(arg, meant) & (_offset(arg, meant) == offsets)
         reached = np.where(agree, meant, reached)
     return reached
+
+
+def _apart(arg: TensorArg) -> bool:
+    """Whether no two elements share a place, but for axes of stride 0: each stride is past all that smaller ones reach."""
+    reach = 1
+    for stride, n in sorted((s, n) for s, n in zip(arg.strides, arg.shape) if n > 1 and s):
+        if stride < reach:
+            return False
+        reach += (n - 1) * stride
+    return True
+
+
+@functools.lru_cache(maxsize=16)
+def _places(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct offsets of a tensor, sorted, and the first element (row-major) at each."""
+    return np.unique(TensorArg("", 0, "", 0, shape, strides).offsets(), return_index=True)
 
 
 def _inside(arg: TensorArg, index: np.ndarray) -> np.ndarray:

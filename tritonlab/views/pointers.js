@@ -4,14 +4,20 @@ export default tl.view({
   mount(ui) {
     const { html } = tl, W = tl.pointerWords;
     let model, variant, arg, program, turn, lane = null, hovered = null, byHand = false;
-    let svg = null, paints = null, parts = {}, tallest = 0, widest = 0, drawnWidth = 0, palette = null;
+    let svg = null, paints = null, parts = {}, tallest = 0, widest = 0, below = false, drawnWidth = 0, palette = null;
     let variantChoice = null, argChoice = null, programSlider, accessSlider;
     const formula = html("div", { class: "tl-formula" });
     const steps = html("div", { class: "tl-how" });
     const holder = html("div", { class: "tl-pictures" });
     ui.picture.append(holder, formula);
-    ui.footer.append(steps);
+    const ended = html("p", { class: "tl-note tl-ended" });
+    ui.footer.append(ended, steps);
 
+    const forget = () => {
+      tallest = widest = 0;
+      below = false;
+      formula.style.minHeight = "";
+    };
     const list = () => model.accesses(variant, program.number, arg.name);
     const access = () => list()[turn];
     const having = () => variant.programs.filter((p) => p.accesses.some((a) => a.arg === arg.name));
@@ -51,7 +57,7 @@ export default tl.view({
     const setArg = (name) => {
       arg = variant.args.find((a) => a.name === name);
       const there = having().find((p) => p.number === program.number) || having()[0];
-      tallest = widest = 0;
+      forget();
       setProgram(there, { turn: 0 });
     };
     const setTurn = (k) => {
@@ -80,26 +86,33 @@ export default tl.view({
       argChoice = names.length < 2 ? null : tl.choice({ label: "Argument", options: names.map((n) => [n, n]), value: arg.name, onChange: setArg });
       ui.controls.replaceChildren(...[variantChoice && variantChoice.el, argChoice && argChoice.el, programSlider.el, accessSlider.el].filter(Boolean));
     };
-    const load = (data) => {
+    const load = (data, fresh) => {
+      const was = fresh ? null : { variant: variant.name, arg: arg.name, program: program.number, turn };
       model = tl.pointerModel(data);
+      const k = was ? Math.max(0, model.variants.findIndex((v) => v.name === was.variant)) : 0;
       variantChoice = model.variants.length < 2 ? null
-        : tl.choice({ label: "Variant", options: model.variants.map((v, k) => [String(k), v.name]), value: "0", onChange: (k) => setVariant(Number(k)) });
-      variant = model.variants[0];
-      arg = variant.args.find((a) => a.name === data.arg);
-      turn = variant.start[1];
+        : tl.choice({ label: "Variant", options: model.variants.map((v, i) => [String(i), v.name]), value: String(k), onChange: (i) => setVariant(Number(i)) });
+      variant = model.variants[k];
+      arg = variant.args.find((a) => a.name === was?.arg) || variant.args.find((a) => a.name === data.arg) || variant.args[0];
       program = having().find((p) => p.number === variant.start[0]) || having()[0];
-      programSlider = tl.slider({ label: "Program", min: 0, max: 1, value: 0, text: (k) => `${having()[k]?.name ?? ""} (${k + 1} of ${having().length})`, onInput: (k) => { byHand = true; setProgram(having()[k], { keepLane: true }); } });
-      accessSlider = tl.slider({ label: "Access", min: 0, max: 1, value: 0, text: (k) => `${k + 1} of ${list().length}, line ${list()[k]?.line ?? ""}`, onInput: setTurn });
-      lane = null;
-      byHand = false;
-      tallest = widest = 0;
+      turn = variant.start[1];
+      const kept = byHand && was && having().find((p) => p.number === was.program);
+      if (kept) [program, turn] = [kept, was.turn];
+      else {
+        byHand = false;
+        lane = null;
+      }
+      programSlider = tl.slider({ label: "Program", min: 0, max: 1, value: 0, text: (i) => `${having()[i]?.name ?? ""} (${i + 1} of ${having().length})`, onInput: (i) => { byHand = true; setProgram(having()[i], { keepLane: true }); } });
+      accessSlider = tl.slider({ label: "Access", min: 0, max: 1, value: 0, text: (i) => `${i + 1} of ${list().length}, line ${list()[i]?.line ?? ""}`, onInput: setTurn });
+      forget();
+      steps.tlAccess = null;
       buildArgs();
-      settle(false);
+      settle(Boolean(kept));
       // For the key: whatever occurs in any variant.
       const all = new Set(model.variants.flatMap((v) => v.programs.flatMap((p) => p.accesses)).flatMap((a) => { const c = model.counts(a); return ["masked", "bad", "astray"].filter((s) => c[s]); }));
       const other = data.compared ? `lane on another element than in “${data.compared}”` : "lane on another element than its index";
       const key = tl.legend([["on", "lane on"], ...(all.has("masked") ? [["masked", "lane masked off"]] : []), ...(all.has("bad") ? [["bad", "lane out of range"]] : []), ...(all.has("astray") ? [["astray", other]] : []), ...(all.has("astray") && data.compared ? [["should", `the lanes’ place in “${data.compared}”`]] : [])]);
-      ui.notes.replaceChildren(key, html("p", { class: "tl-note tl-ended" }));
+      ui.notes.replaceChildren(key, html("p", { class: "tl-note" }, "Point at a lane, or choose it with the arrow keys; Page Up and Page Down go to the access before and after."));
     };
 
     const term = (t, k) => [html("span", { class: "tl-op" }, t.minus ? "−" : "+"), html("span", { class: "tl-term" }, html("b", {}, t.value), html("code", {}, t.text))];
@@ -127,7 +140,7 @@ export default tl.view({
         palette = tlPictures.palette(ui.root, program.number);
         holder.replaceChildren(svg);
         drawnWidth = width;
-        tallest = widest = 0;
+        forget();
         steps.tlAccess = null;
       }
       const a = access(), chosen = hovered ?? lane;
@@ -141,24 +154,18 @@ export default tl.view({
       const y1 = 24;
       tallest = Math.max(tallest, matrix.height);
       widest = Math.max(widest, matrix.width);
-      const y2 = y1 + tallest + 18;
+      const y2 = y1 + tallest + 22;
       matrix.el.setAttribute("transform", `translate(0 ${y1})`);
       strip.el.setAttribute("transform", `translate(0 ${y2})`);
       body.append(title, matrix.el, strip.el);
       const from = matrix.centre(chosen), to = strip.at(chosen);
       if (from && to) {
         const [ax, ay, bx, by] = [from.x, from.y + y1, to.x, to.y + y2];
-        const foot = Math.max(ay, y1 + matrix.height - 6), mid = (foot + by + 14) / 2;
-        body.append(tl.svg("path", { d: `M${ax} ${ay}V${foot}C${ax} ${mid + 8} ${bx} ${mid - 8} ${bx} ${by + 18}`, fill: "none", stroke: "var(--tl-ink)", "stroke-width": 1.4, "stroke-dasharray": "5 3", class: "tl-link", "pointer-events": "none" }));
+        const foot = Math.max(ay, y1 + matrix.height - 6), mid = (foot + by) / 2;
+        body.append(tl.svg("path", { d: `M${ax} ${ay}V${foot}C${ax} ${mid} ${bx} ${mid} ${bx} ${by - 1}V${by + 18}`, fill: "none", stroke: "var(--tl-ink)", "stroke-width": 1.4, "stroke-dasharray": "5 3", class: "tl-link", "pointer-events": "none" }));
       }
       parts = { matrix, strip, y1, y2 };
       const height = y2 + strip.height;
-      // The arithmetic stands beside the matrix where there is room.
-      const beside = width - widest - 24;
-      formula.classList.toggle("tl-beside", beside >= 340);
-      formula.style.left = beside >= 340 ? `${widest + 24}px` : "";
-      formula.style.top = beside >= 340 ? `${y1 + 40}px` : "";
-      formula.style.maxHeight = "";
       svg.setAttribute("height", height);
       svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
       svg.querySelector(":scope > .tl-body")?.remove();
@@ -166,7 +173,6 @@ export default tl.view({
       const sentence = W.sentence(model, variant, program, a, arg, turn, list().length);
       ui.say(sentence);
       tl.relabel(svg, `Index against memory. ${sentence.replaceAll("`", "")}`);
-      const ended = ui.notes.querySelector(".tl-ended");
       const left = [];
       if (variant.error) left.push(`The launch ended by an error: ${variant.error}`);
       if (variant.left_out) left.push(`${tl.count(variant.left_out, "more program")} not kept in this view.`);
@@ -174,6 +180,25 @@ export default tl.view({
       ended.classList.toggle("tl-warn", Boolean(variant.error));
       ended.hidden = !left.length;
       tell();
+      seat(y1 + 40, y2, width);
+    };
+    // The arithmetic stands beside the matrix where there is room for it, else below; it never gets lower while exploring.
+    const seat = (top, bottom, width) => {
+      const place = (beside) => {
+        formula.classList.toggle("tl-beside", beside);
+        formula.classList.toggle("tl-listed", beside);
+        formula.style.left = beside ? `${widest + 24}px` : "";
+        formula.style.top = beside ? `${top}px` : "";
+      };
+      if (!below) {
+        formula.style.minHeight = "";
+        place(true);
+        if (width - widest - 24 >= 330 && formula.offsetHeight <= bottom - top - 6) return;
+        below = true;
+      }
+      place(false);
+      formula.classList.toggle("tl-listed", width < 560);
+      formula.style.minHeight = `${Math.max(formula.offsetHeight, parseFloat(formula.style.minHeight) || 0)}px`;
     };
 
     const under = (event) => {
@@ -239,9 +264,9 @@ export default tl.view({
     ui.picture.addEventListener("keydown", onKey);
     const theme = new MutationObserver(() => { svg = null; ui.redraw(); });
     theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "class"] });
-    load(ui.data);
+    load(ui.data, true);
     // For tests: the choice.
     ui.root.tlPointers = { get model() { return model; }, get variant() { return variant.name; }, get program() { return program.number; }, get turn() { return turn; }, get lane() { return hovered ?? lane; }, get arg() { return arg.name; } };
-    return { draw, update: load, destroy: () => theme.disconnect() };
+    return { draw, update: (data) => load(data, false), destroy: () => theme.disconnect() };
   },
 });

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..analysis.lanes import line_text
 from ..analysis.pointers import ASTRAY, MASKED, OUT, Placed, place, stride_names
 from ..trace.record import Access, Launch, Program, TensorArg, Trace
 from .base import View, plain
@@ -101,7 +102,8 @@ def _launch(t: Any, name: str) -> Launch:
 def _with_what_failed(launch: Launch, error: Any) -> Launch:
     """The launch with the access that ended it, which the trace itself leaves out because nothing was touched."""
     offsets, mask, arg = (getattr(error, name, None) for name in ("offsets", "mask", "arg"))
-    if offsets is None or mask is None or arg not in {a.name for a in launch.args} or getattr(error, "kernel", launch.kernel) != launch.kernel:
+    known = arg in {a.name for a in launch.args} and getattr(error, "kernel", launch.kernel) == launch.kernel
+    if offsets is None or mask is None or not known:
         return launch
     program = tuple(error.program)
     function = getattr(error, "function", "")
@@ -151,11 +153,14 @@ def _by_turn(placed: list[Placed]) -> dict[tuple, Placed]:
 
 def _placed(launch: Launch, access: Access, turn: tuple, against: dict[tuple, Placed]) -> Placed:
     right = against.get(turn)
-    same = right is not None and right.state.shape == access.offsets.shape and right.reached.shape[0] == max(len(launch.arg(access.arg).shape), 1)
+    axes = max(len(launch.arg(access.arg).shape), 1)
+    same = right is not None and right.state.shape == access.offsets.shape and right.reached.shape[0] == axes
     return place(launch, access, right if same else None)
 
 
-def _starts(launches: dict[str, Launch], placed: dict[str, list[Placed]], arg: str, program: int | Program | None) -> dict[str, tuple[Program, int]]:
+def _starts(
+    launches: dict[str, Launch], placed: dict[str, list[Placed]], arg: str, program: int | Program | None
+) -> dict[str, tuple[Program, int]]:
     """For each variant the program to begin with and which of its accesses: the same program for all that ran it."""
     own = {n: [p for p in placed[n] if p.access.arg == arg] for n in launches}
     first = next(iter(launches))
@@ -179,7 +184,7 @@ def _wrong(p: Placed) -> bool:
 
 
 def _quiet(launch: Launch, placed: list[Placed]) -> Program:
-    """The program to begin with when no lane goes wrong: a stepped one with masked lanes, else a stepped one, else one with masked lanes."""
+    """The program to begin with when no lane goes wrong: a stepped one, if there is any; one with masked lanes, if there is any."""
     stepped = [p for p in placed if launch.steps.get(p.access.program)] or placed
     masked = [p for p in stepped if p.count(MASKED)]
     return (masked or stepped)[0].access.program if stepped else (0, 0, 0)
@@ -188,7 +193,8 @@ def _quiet(launch: Launch, placed: list[Placed]) -> Program:
 def _given(launch: Launch, placed: list[Placed], program: int | Program) -> Program:
     one = isinstance(program, (int, np.integer))
     ids = program_at(int(program), launch.grid) if one else (*program, 0, 0)[:3]  # type: ignore[misc,arg-type]
-    if one and not 0 <= program < max(launch.programs, 1) or any(not 0 <= p < max(n, 1) for p, n in zip(ids, launch.grid)):  # type: ignore[operator]
+    within = all(0 <= p < max(n, 1) for p, n in zip(ids, launch.grid))
+    if one and not 0 <= program < max(launch.programs, 1) or not within:  # type: ignore[operator]
         grid = "×".join(str(n) for n in launch.grid)
         raise ValueError(f"program is {program}; the grid of {launch.kernel} has {launch.programs} programs ({grid})")
     there = sorted({p.access.program for p in placed}, key=lambda p: linear(p, launch.grid))
@@ -220,6 +226,7 @@ class _Pool:
 
 def _variant(name: str, launch: Launch, placed: list[Placed], start: tuple[Program, int], pool: _Pool, lanes: int) -> dict[str, Any]:
     """A launch for the browser; the program to begin with and stepped ones first when not all fit."""
+    touched = {p.access.arg for p in placed}
     ran = sorted({p.access.program for p in placed}, key=lambda p: (p != start[0], not launch.steps.get(p), linear(p, launch.grid)))
     programs, left = [], 0
     for program in ran:
@@ -244,19 +251,18 @@ def _variant(name: str, launch: Launch, placed: list[Placed], start: tuple[Progr
         "count": launch.programs,
         "left_out": left,
         "start": [linear(start[0], launch.grid), start[1]],
-        "args": [arg_data(a) | {"names": list(stride_names(launch, a))} for a in launch.args if any(p.access.arg == a.name for p in placed)],
+        "args": [arg_data(a) | {"names": list(stride_names(launch, a))} for a in launch.args if a.name in touched],
         "error": launch.error,
     }
 
 
 def _access(launch: Launch, p: Placed, pool: _Pool) -> dict[str, Any]:
     a = p.access
-    text = _line(launch, a)
     return {
         "arg": a.arg,
         "kind": a.kind,
         "line": a.line,
-        "text": text,
+        "text": line_text(launch, a.function, a.line),
         "shape": list(a.offsets.shape),
         "offsets": pool.put(a.offsets),
         "state": pool.put(p.state),
@@ -271,16 +277,12 @@ def _access(launch: Launch, p: Placed, pool: _Pool) -> dict[str, Any]:
             }
             for s in p.steps.stages
         ],
-        "terms": [{"times": t.times, "factors": [{"text": f.text, "shape": list(f.values.shape), "values": pool.put(f.values)} for f in t.factors]} for t in p.steps.terms],
+        "terms": [
+            {"times": t.times, "factors": [{"text": f.text, "shape": list(f.values.shape), "values": pool.put(f.values)} for f in t.factors]}
+            for t in p.steps.terms
+        ],
         "note": p.steps.note,
     }  # fmt: skip
-
-
-def _line(launch: Launch, access: Access) -> str:
-    function = launch.functions.get(access.function or launch.kernel)
-    lines = function.source.splitlines() if function else []
-    at = access.line - function.first_line if function else -1
-    return lines[at].strip() if 0 <= at < len(lines) else ""
 
 
 def _text(launches: dict[str, Launch], placed: dict[str, list[Placed]], starts: dict[str, tuple[Program, int]], arg: str) -> str:
@@ -306,7 +308,8 @@ def _program(launch: Launch, placed: list[Placed], start: tuple[Program, int], a
     own = [p for p in placed if p.access.arg == arg and p.access.program == start[0]]
     lanes = sum(p.state.size for p in own)
     times = f" in {len(own)} accesses" if len(own) > 1 else ""
-    said = [f"{sum(p.count(s) for p in own)} {name}" for s, name in ((MASKED, "masked"), (OUT, "out of range"), (ASTRAY, "astray")) if any(p.count(s) for p in own)]
+    states = ((MASKED, "masked"), (OUT, "out of range"), (ASTRAY, "astray"))
+    said = [f"{sum(p.count(s) for p in own)} {name}" for s, name in states if any(p.count(s) for p in own)]
     return f"program {shown_program(start[0], launch.grid)}: {', '.join([f'{lanes} lane' + 's' * (lanes != 1) + times, *said])}"
 
 

@@ -120,7 +120,7 @@ Object.assign(tl, (() => {
       if (words) g.append(tl.svg("text", { x: 0, y: 0, transform: `translate(14 ${TOP}) rotate(90)`, "font-size": 12, "font-weight": 600, class: "tl-axis" }, words));
       else g.append(tl.label(0, bottom + 16, `${li} ↓ ${text}`, { "text-anchor": "start", "font-size": 12, "font-weight": 600, class: "tl-axis" }));
     }
-    if (n > 2) g.append(tl.label(0, 28, `[${slice}]`, { "text-anchor": "start", "font-size": 12, class: "tl-mono" }));
+    if (n > 2) g.append(tl.label(0, 30, `[${slice}, :, :]`, { "text-anchor": "start", "font-size": 11, class: "tl-mono" }));
     for (const c of ruler(mc0, mc1, cw, 24)) g.append(tl.label(x(c) + cw / 2, TOP - 5, String(c), { class: "tl-quiet", "font-size": 10.5 }));
     if (n > 1) for (const r of ruler(mr0, mr1, ch, 15)) g.append(tl.label(LEFT - 6, y(r) + ch / 2 + 3.6, String(r), { class: "tl-quiet", "font-size": 10.5, "text-anchor": "end" }));
 

@@ -39,7 +39,11 @@ Object.assign(tl, (() => {
       return own;
     };
     const lanesOf = (access) => access.shape.reduce((a, b) => a * b, 1);
-    const all = (access, arg) => Array.from({ length: lanesOf(access) }, (_, n) => lane(access, arg, n));
+    const known = new Map();
+    const all = (access, arg) => {
+      if (!known.has(access)) known.set(access, Array.from({ length: lanesOf(access) }, (_, n) => lane(access, arg, n)));
+      return known.get(access);
+    };
     const variants = data.variants.map((v) => ({ ...v, args: v.args.map((a) => ({ ...a })), byNumber: new Map(v.programs.map((p) => [p.number, p])) }));
     const accesses = (variant, program, arg) => (variant.byNumber.get(program)?.accesses || []).filter((a) => a.arg === arg);
     const letters = (arg) => LETTERS[arg.shape.length] || arg.shape.map((_, d) => `i${d}`);
@@ -63,12 +67,11 @@ Object.assign(tl, (() => {
     const who = `${variant.name ? `“${variant.name}”: program` : "Program"} ${program.name} ${VERB[access.kind] || `does ${access.kind} on`} \`${arg.name}\` (line ${access.line}${many})`;
     const said = [];
     const good = c.lanes - c.masked - c.bad - c.astray;
-    if (good === c.lanes) said.push(c.lanes === 1 ? "its lane is on its element" : `all ${tl.count(c.lanes, "lane")} on their elements`);
-    else {
-      if (good) said.push(`${tl.count(good, "lane")} on ${good === 1 ? "its element" : "their elements"}`);
-      if (c.astray) said.push(`${said.length ? tl.group(c.astray) : tl.count(c.astray, "lane")} on another element`);
-      if (c.bad) said.push(`${said.length ? tl.group(c.bad) : tl.count(c.bad, "lane")} on no element`);
-      if (c.masked) said.push(c.masked === c.lanes ? `all ${tl.count(c.lanes, "lane")} masked off` : `${said.length ? tl.group(c.masked) : tl.count(c.masked, "lane")} masked off`);
+    const compared = access.right !== null;
+    const well = compared ? `where “${model.data.compared}” has ${c.lanes === 1 || good === 1 ? "it" : "them"}` : good === 1 ? "on an element" : "on elements";
+    const states = [[good, well], [c.astray, compared ? "on another element" : "on another element than their index"], [c.bad, "on no element"], [c.masked, "masked off"]];
+    for (const [n, words] of states) {
+      if (n) said.push(`${said.length ? tl.group(n) : n === c.lanes && n > 1 ? `all ${tl.count(n, "lane")}` : tl.count(n, "lane")} ${words}`);
     }
     return `${who}: ${said.join(", ")}.`;
   };

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..trace.record import Function, Launch, TensorArg, Trace
+from ..trace.record import Access, Function, Launch, TensorArg, Trace
 from .specimens import tensor
 from .stepped import Pointer, Recorder, Refusal
 
@@ -127,13 +127,12 @@ def row_sums(bug: str = "right", layout: str = "contiguous", block: int = 4, ste
 def _refusal(pid: int, at: np.ndarray, mask: np.ndarray, bad: np.ndarray, a: TensorArg) -> Refusal:
     lane = int(np.flatnonzero(bad)[0])
     said = f"load from a_ptr: lane {lane} of {bad.size} has offset {int(at.flat[lane])}, but a_ptr holds offsets 0 … {a.extent - 1}"
-    return Refusal(said, kind="load", arg="a_ptr", program=(pid, 0, 0), line=16, function="row_sums_kernel", kernel="row_sums_kernel", offsets=at, mask=mask)
+    place = {"kind": "load", "arg": "a_ptr", "program": (pid, 0, 0), "line": 16, "function": "row_sums_kernel", "kernel": "row_sums_kernel"}
+    return Refusal(said, offsets=at, mask=mask, **place)
 
 
 def batched(batches: int = 3, rows: int = 6, columns: int = 8, block: int = 4) -> Launch:
     """A copy of a stack of matrices, one block of rows of one matrix a program, without steps."""
-    from ..trace.record import Access
-
     x = np.arange(batches * rows * columns, dtype=np.float32).reshape(batches, rows, columns)
     accesses = []
     for b in range(batches):
