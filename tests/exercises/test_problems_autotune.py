@@ -23,7 +23,7 @@ def checked(tmp_path, name, *changes, module="answer"):
 
 
 def test_the_chapter_goes_from_easy_to_hard():
-    assert CHAPTER == [f"autotune.{n}" for n in ("heuristic", "in_place", "key", "prune", "pipeline")]
+    assert CHAPTER == [f"autotune.{n}" for n in ("heuristic", "in_place", "key", "prune", "table", "pipeline")]
 
 
 def test_the_stubs_that_run_are_rejected_for_what_has_to_be_mended(tmp_path):
@@ -63,3 +63,25 @@ def test_another_tile_of_the_pipelined_loop_is_measured_by_its_own_size(tmp_path
     assert checked(tmp_path, "autotune.pipeline", ("BLOCK_SIZE=256", "BLOCK_SIZE=512")).ok
     result = checked(tmp_path, "autotune.pipeline", ("BLOCK_SIZE=256", "BLOCK_SIZE=512"), ("num_stages=4", "num_stages=3"), module="three")
     assert result.codes == ("rule",) and "8,192 B of shared memory" in result.reasons[0].text and "12,288 B" in result.reasons[0].text
+
+
+def test_the_tables_figures_are_those_of_the_record():
+    try:
+        record = lab.recorded("matmul_configs").where(implementation="grouped")
+    except lab.bench.errors.RecordError:
+        pytest.skip("there is no record of matmul_configs")
+    for config, row in autotune.RECORDED.items():
+        wanted = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages"), config)) | {"GROUP_M": 8}
+        for shape, tflops in zip(autotune.SHAPES, row):
+            assert record.where(shape=shape, config=wanted)[0].tflops == pytest.approx(tflops, rel=0.15), (config, shape)
+
+
+def test_between_the_tables_shapes_there_are_large_products_and_small_ones():
+    tiles = [-(-M // 128) * -(-N // 256) for M, N, K in autotune.BETWEEN]
+    assert {n >= 132 for n in tiles} == {True, False}
+    assert autotune._by_the_table.__doc__ and all(shape not in autotune.SHAPES for shape in autotune.BETWEEN)
+
+
+def test_what_a_table_says_by_raising_is_shown(tmp_path):
+    result = checked(tmp_path, "autotune.table", ("    if triton.cdiv(M, 128)", "    if M > 5000:\n        raise KeyError(M)\n    if triton.cdiv(M, 128)"))
+    assert result.codes == ("rule",) and "for 8192×8192×8192 it raises KeyError: 8192" in result.reasons[0].text

@@ -485,6 +485,158 @@ def tuned_matmul(a, b):
 )
 
 
+# autotune.table
+
+
+def config_for(M, N, K):
+    if triton.cdiv(M, 128) * triton.cdiv(N, 256) >= 132:
+        return {"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 64, "num_warps": 8, "num_stages": 3}
+    return {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 128, "num_warps": 4, "num_stages": 3}
+
+
+@triton.jit
+def product_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):  # fmt: skip
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        offs_k = k + tl.arange(0, BLOCK_K)
+        a_mask, b_mask = (offs_m[:, None] < M) & (offs_k[None, :] < K), (offs_k[:, None] < K) & (offs_n[None, :] < N)
+        a = tl.load(a_ptr + offs_m[:, None] * stride_am + offs_k[None, :] * stride_ak, mask=a_mask, other=0.0)
+        b = tl.load(b_ptr + offs_k[:, None] * stride_bk + offs_n[None, :] * stride_bn, mask=b_mask, other=0.0)
+        acc = tl.dot(a, b, acc)
+    c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :] * stride_cn
+    tl.store(c_ptrs, acc, mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
+
+
+def looked_up_matmul(a, b):
+    (M, K), N = a.shape, b.shape[1]
+    c = torch.empty((M, N), dtype=a.dtype, device=a.device)
+    config = config_for(M, N, K)
+    grid = (triton.cdiv(M, config["BLOCK_M"]), triton.cdiv(N, config["BLOCK_N"]))
+    product_kernel[grid](a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), **config)
+    return c
+
+
+SHAPES = ((4096, 4096, 4096), (8192, 8192, 8192), (16384, 512, 8192), (1000, 1000, 1000))
+RECORDED = {
+    (128, 256, 64, 8, 3): (723, 744, 721, 20),
+    (128, 128, 64, 8, 3): (669, 664, 655, 45),
+    (128, 64, 64, 4, 3): (447, 412, 421, 14),
+    (64, 64, 128, 4, 3): (365, 347, 368, 74),
+    (32, 32, 64, 2, 5): (155, 151, 151, 46),
+}
+"""TFLOP/s of BLOCK_M, BLOCK_N, BLOCK_K, num_warps, num_stages (GROUP_M 8, bfloat16) at ``SHAPES``, of the recorded H200 sweep."""
+
+BETWEEN = ((16384, 64, 4096), (2048, 1024, 8192), (512, 16384, 512), (3000, 3000, 3000), (20000, 256, 1000))
+"""Shapes that the table has no column for."""
+
+
+def _table() -> str:
+    head = [f"{'×'.join(map(str, shape))}" for shape in SHAPES]
+    lines = ["| BLOCK_M, BLOCK_N, BLOCK_K, num_warps, num_stages | " + " | ".join(head) + " |", "|---|" + "--:|" * len(head)]
+    return "\n".join(lines + [f"| {', '.join(map(str, config))} | " + " | ".join(map(str, row)) + " |" for config, row in RECORDED.items()])
+
+
+def _chosen(answer: Any, shape: tuple[int, int, int]) -> Any:
+    """The config that an answer launches for a shape, with nothing run: tensors without memory, and the launch only captured."""
+    from ...runtime import capture
+
+    M, N, K = shape
+    a, b = (torch.empty(size, dtype=torch.bfloat16, device="meta") for size in ((M, K), (K, N)))
+    with capture() as launches:
+        try:
+            answer(a, b)
+        except Exception as error:
+            return f"it raises {type(error).__name__}: {error}"
+    if len(launches) != 1:
+        return f"it launches {len(launches)} kernels"
+    given = {**launches[0].arguments, "num_warps": 4, "num_stages": 3, **launches[0].options}
+    return tuple(given.get(name) for name in ("BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages"))
+
+
+def _by_the_table(outcome: Outcome) -> tuple[str, str] | None:
+    """At the recorded shapes the best of the table, between them the best large or small config by the number of tiles."""
+    if outcome.number:
+        return None
+    for column, shape in enumerate(SHAPES):
+        found, size = _chosen(outcome.cache["answer"], shape), "×".join(map(str, shape))
+        best = max(RECORDED, key=lambda config: RECORDED[config][column])
+        if isinstance(found, str):
+            return "rule", f"The small products are right, but for {size} {found}."
+        if found not in RECORDED:
+            return "rule", f"The small products are right, but {found}, chosen for {size}, is not in the table: nobody measured it."
+        if RECORDED[found][column] < RECORDED[best][column]:
+            return "rule", f"The small products are right, but {found}, chosen for {size}, reached {RECORDED[found][column]} TFLOP/s there, and {best} reached {RECORDED[best][column]}."
+    large, small = (max(RECORDED, key=lambda config: RECORDED[config][column]) for column in (1, 3))
+    for shape in BETWEEN:
+        found, size = _chosen(outcome.cache["answer"], shape), "×".join(map(str, shape))
+        tiles = triton.cdiv(shape[0], large[0]) * triton.cdiv(shape[1], large[1])
+        wanted = large if tiles >= 132 else small
+        if found != wanted:
+            return "rule", f"The table's own shapes are right, but for {size}, which has {tiles} tiles of {large[0]} × {large[1]}, {found} was chosen and not {wanted}."
+    return None
+
+
+TABLE = Problem(
+    name="autotune.table",
+    prompt=(
+        "looked_up_matmul(a, b) tunes nothing: config_for(M, N, K) looks up what an H200 measured, in TFLOP/s (M×N×K, bfloat16; GROUP_M 8 there):\n\n"
+        + _table()
+        + "\n\nReturn the best line for each of these shapes, as a dict of the three blocks, num_warps and num_stages. For shapes in between: the line that is best for\n"
+        "large products, if its tiles are at least 132, one for each SM, and otherwise the one that is best at 1000×1000×1000."
+    ),
+    stub='''def config_for(M, N, K):
+    return ...  # {"BLOCK_M": ..., "BLOCK_N": ..., "BLOCK_K": ..., "num_warps": ..., "num_stages": ...}
+
+
+@triton.jit
+def product_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):  # fmt: skip
+    offs_m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    offs_n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        offs_k = k + tl.arange(0, BLOCK_K)
+        a_mask, b_mask = (offs_m[:, None] < M) & (offs_k[None, :] < K), (offs_k[:, None] < K) & (offs_n[None, :] < N)
+        a = tl.load(a_ptr + offs_m[:, None] * stride_am + offs_k[None, :] * stride_ak, mask=a_mask, other=0.0)
+        b = tl.load(b_ptr + offs_k[:, None] * stride_bk + offs_n[None, :] * stride_bn, mask=b_mask, other=0.0)
+        acc = tl.dot(a, b, acc)
+    c_ptrs = c_ptr + offs_m[:, None] * stride_cm + offs_n[None, :] * stride_cn
+    tl.store(c_ptrs, acc, mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
+
+
+def looked_up_matmul(a, b):
+    (M, K), N = a.shape, b.shape[1]
+    c = torch.empty((M, N), dtype=a.dtype, device=a.device)
+    config = config_for(M, N, K)
+    grid = (triton.cdiv(M, config["BLOCK_M"]), triton.cdiv(N, config["BLOCK_N"]))
+    product_kernel[grid](a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), **config)
+    return c
+''',
+    solution=(config_for, product_kernel, looked_up_matmul),
+    oracle=lambda a, b: a.double() @ b.double(),
+    cases=(
+        Case((spec(64, 64, dtype="float16"), spec(64, 64, dtype="float16"))),
+        Case((spec(40, 20, dtype="float16"), spec(20, 70, dtype="float16"))),
+        Case((spec(1, 130, dtype="float16"), spec(130, 1, dtype="float16"))),
+        Case((spec(65, 33, dtype="float16"), spec(33, 64, dtype="float16"))),
+    ),
+    hints=(
+        "Read the table down, column by column: which line has the largest number? Three of the four columns agree.",
+        "The large line has tiles of 128 × 256. How many of them does a product of M × N have? Rounded up in each direction, multiplied.",
+        "if triton.cdiv(M, 128) * triton.cdiv(N, 256) >= 132: return the first line as a dict, otherwise the line with tiles of 64 × 64.",
+    ),
+    tolerance=Tolerance(2e-3, 2e-2, "float16 keeps 11 bits: storing the product rounds it by up to 5e-4 of its value."),
+    extra=(_by_the_table,),
+)
+
+
 # autotune.pipeline
 
 
@@ -574,4 +726,4 @@ def row_dot(x, y):
     extra=(_pipelined,),
 )
 
-PROBLEMS = (HEURISTIC, IN_PLACE, KEY, PRUNE, PIPELINE)
+PROBLEMS = (HEURISTIC, IN_PLACE, KEY, PRUNE, TABLE, PIPELINE)
