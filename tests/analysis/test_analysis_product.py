@@ -221,3 +221,38 @@ def test_results_are_frozen():
     found = tile_reuse(product((16, 32, 16)))
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.tiles[0].nth = 3
+
+
+# Kernels of other kinds, really traced.
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "grid", "steps", "loads"),
+    [("one_element_kernel", (3, 4, 33), (3, 4), 3, (4, 3)), ("outer_products_kernel", (20, 24, 3), (2, 2), 3, (2, 2)), ("split_k_kernel", (20, 24, 64), (2, 2, 2), 2, (2, 2)), ("prefetching_kernel", (20, 24, 40), (2, 2), 3, (2, 2))],
+)
+def test_any_kernel_that_multiplies_is_counted(name, sizes, grid, steps, loads):
+    import product_kernels
+    import torch
+
+    import tritonlab as lab
+
+    M, N, K = sizes
+    x, w, out = torch.randn(M, K), torch.randn(K, N), torch.zeros(M, N)
+    t = lab.trace(lambda: getattr(product_kernels, name)[grid](x, w, out, M, N, K, B=16))
+    assert torch.allclose(out, x @ w, atol=1e-4)
+    found = tile_reuse(t)
+    assert {len(t.steps) for t in found.tiles} == {steps} and (found.a.loads_per_element, found.b.loads_per_element) == loads
+    assert sum(t.useful for t in found.tiles) == flop(sizes) and found.note == ""
+    assert all(len(s.a) == len(s.b) == 1 for t in found.tiles for s in t.steps)
+
+
+def test_an_outer_sum_is_no_product_of_one_step():
+    import product_kernels
+    import torch
+
+    import tritonlab as lab
+
+    x, w, out = torch.randn(20, 1), torch.randn(1, 24), torch.zeros(20, 24)
+    t = lab.trace(lambda: product_kernels.outer_sum_kernel[(2, 2)](x, w, out, 20, 24, B=16))
+    with pytest.raises(ValueError, match="calls no dot"):
+        tile_reuse(t)

@@ -10,7 +10,8 @@ from .lanes import program_number
 from .l2 import GPUS, Gpu, L2Traffic, l2_traffic
 from .masks import LaneCount, MaskedLanes, masked_lanes
 from .order import Order, program_order
-from .product import KStep, Operand, OutputTile, TileReuse, tile_reuse
+from .product import tile_reuse
+from .product_result import KStep, Operand, OutputTile, TileReuse
 from .product_roles import Product, Role, find_product
 from .pids import PidOrder, tile_order
 from .races import Race, Races, find_races

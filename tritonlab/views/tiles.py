@@ -25,8 +25,8 @@ class TileView(View):
 
     module = "tiles.js"
     parts = (
-        "tiles_model.js", "tiles_memory.js", "tiles_matrix.js", "tiles_words.js",
-        "tiles_product_model.js", "tiles_product.js", "tiles_product_words.js", "tiles_product_view.js",
+        "tiles_model.js", "tiles_memory.js", "tiles_matrix.js", "tiles_words.js", "tiles_view.js",
+        "tiles_product_model.js", "tiles_product_time.js", "tiles_product.js", "tiles_product_words.js", "tiles_product_view.js",
     )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def product_data(launch: Launch, wanted: bool = False) -> dict[str, Any] | None:
     return plain(
         {
             "a": _role(p.a) | _loads(reuse, "a"), "b": _role(p.b) | _loads(reuse, "b"), "c": _role(p.c),
-            "others": p.others, "plans": kept, "plan": runs(plan_of), "note": reuse.note, "text": product_text(reuse),
+            "others": p.others, "plans": kept, "plan": runs(plan_of), "text": product_text(reuse),
         }
     )  # fmt: skip
 

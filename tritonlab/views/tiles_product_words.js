@@ -85,7 +85,7 @@ Object.assign(tl, (() => {
     const held = (side) => {
       if (!stage || stage.store || !now[side].length) return "–";
       const on = lanes(now[side]), every = now[side].reduce((n, t) => n + t.site.lanes, 0);
-      return on < every ? `${tl.group(on)} of ${tl.group(every)}` : [blockOf(now[side]), tl.group(on)].filter(Boolean).join(" = ");
+      return on < every ? `${tl.group(on)} of ${tl.group(every)}` : [...new Set([blockOf(now[side]), tl.group(on)])].filter(Boolean).join(" = ");
     };
     const counts = stage && stage.counts;
     const acc = tile && tile.block[0] ? `acc ${tile.block[0]}×${tile.block[1]}` : "–";
