@@ -186,6 +186,17 @@ def test_a_map_of_102400_programs_is_drawn_at_once_and_scrubbed(show):
     assert says(tab).startswith("Programs 102\u202f300 … 102\u202f399 (wave 775 of 0 … 775)")
 
 
+def test_the_map_follows_the_theme(show):
+    tab = show(pid_map(_played(9, 9, 3), wave=9))
+    before = tab.evaluate(PIXELS, 0)[8][8][0]
+    tab.evaluate("document.body.dataset.jpThemeLight = 'false'")
+    tab.wait_for_timeout(100)
+    settle(tab)
+    after = tab.evaluate(PIXELS, 0)[8][8][0]
+    assert sum(before) > 600 and sum(after) < 300, (before, after)
+    assert in_wave(tab, 0) == tiles(_played(9, 9, 3), 0, 9)
+
+
 def test_new_data_is_drawn_in_place_and_what_was_launched_stays_within_it(show):
     tab = show(NINE)
     tab.evaluate("(data) => tritonlab.model.set('data', data)", pid_map(_played(4, 4, 2), wave=3).data)

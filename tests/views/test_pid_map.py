@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from tritonlab.analysis import PidOrder, l2_traffic
+from tritonlab.analysis import PidOrder, l2_traffic, tile_order
+from tritonlab.views import specimens
 from tritonlab.views.base import unpack
 from tritonlab.views.pid_map import _played, pid_map, samples
 
@@ -63,12 +64,19 @@ def test_what_a_wrong_order_leaves_out_or_does_twice_is_in_the_data():
     assert order["faults"] == ["2 tiles never visited", "1 tile visited more than once", "1 program outside"]
 
 
+def test_a_trace_is_drawn_in_the_order_of_its_stores():
+    trace = specimens.matmul(96, 64, 32)
+    order = tile_order(trace)
+    assert order.one_to_one and pid_map(trace).data == pid_map({"matmul_kernel (columns)": order}).data
+    assert repr(pid_map({"mine": trace}, wave=2)).startswith("<PidMapView mine ")
+
+
 @pytest.mark.parametrize(
     ("args", "more", "error", "words"),
     [
-        ((3,), {}, TypeError, "orders is a int; pid_map draws a PidOrder as lab.pid_order returns it"),
-        (("row",), {}, TypeError, "orders is a str"),
-        (([NINE[0], 3],), {}, TypeError, "orders holds a int"),
+        ((3,), {}, TypeError, "got a int; pid_map draws a PidOrder as lab.pid_order returns it"),
+        (("row",), {}, TypeError, "got a str"),
+        (([NINE[0], 3],), {}, TypeError, "got a int"),
         (([],), {}, ValueError, "pid_map draws 1 to 9 orders; got 0"),
         (([NINE[0]] * 10,), {}, ValueError, "pid_map draws 1 to 9 orders; got 10"),
         ((NINE, (32, 32, 32)), {}, ValueError, r"tile and K go together; got tile=\(32, 32, 32\) and K=None"),

@@ -44,7 +44,7 @@ def curves(panels: Mapping[str, Any], *, x: str, y: str, notes: Sequence[str] = 
         shape = (len(held), 1) if narrow else (1, len(held))
         axes = figure.subplots(*shape, squeeze=False, sharex=True, sharey=True).reshape(-1)
         for i, (ax, (title, series)) in enumerate(zip(axes, held.items())):
-            _panel(ax, series, places, styles)
+            _panel(ax, series, places, styles, small=len(held) > 1 and not narrow)
             ax.set_title(title)
             ax.set_ylim(0, highest * 1.06 or 1)
             if narrow or i == 0:
@@ -79,14 +79,14 @@ def _panels(panels: Any) -> dict[str, dict[str, Series]]:
     return {title: {str(name): dict(values) for name, values in series.items()} for title, series in held.items()}
 
 
-def _panel(ax: Axes, series: Mapping[str, Series], places: list[Any], styles: dict[str, tuple]) -> None:
+def _panel(ax: Axes, series: Mapping[str, Series], places: list[Any], styles: dict[str, tuple], small: bool) -> None:
     quiet_grid(ax)
     for name, values in series.items():
         colour, marker, line = styles[name]
         at = [i for i, place in enumerate(places) if place in values]
         thin = {"linewidth": 1.2, "alpha": 0.9} if name.startswith("model") else {"linewidth": 2.2, "marker": marker, "markersize": 6}
         ax.plot(at, [values[places[i]] for i in at], color=colour, linestyle=line, label=name, **thin)
-    ax.set_xticks(range(len(places)), [str(p).replace(" ", "\n") for p in places])
+    ax.set_xticks(range(len(places)), [str(p).replace(" ", "\n") for p in places], fontsize=8 if small else None)
     ax.set_xlim(-0.4, len(places) - 0.6)
 
 

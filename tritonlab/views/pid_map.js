@@ -196,12 +196,16 @@ export default tl.view({
     });
     ui.picture.addEventListener("pointerleave", () => ui.tip.hide());
 
+    // A canvas keeps its colours when the theme changes; the theme's own may come a moment later.
+    const watch = new MutationObserver(() => { for (const later of [0, 300, 1500]) setTimeout(ui.redraw, later); });
+    watch.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "class"] });
+
     load(ui.data, true);
     // For tests: how far the launch is, and where the maps lie.
     ui.root.tlPidMap = {
       get launched() { return t; }, get playing() { return Boolean(playing); }, go, get model() { return model; },
       get places() { return places.map(({ x, y, box }) => ({ x, y, cw: box.cw, ch: box.ch, rows: box.rows, columns: box.columns })); },
     };
-    return { draw, update: (data) => load(data, false), destroy: stop };
+    return { draw, update: (data) => load(data, false), destroy: () => { stop(); watch.disconnect(); } };
   },
 });

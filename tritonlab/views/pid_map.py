@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..analysis.l2 import GPUS, SCHEDULES, Gpu, L2Traffic, l2_traffic
-from ..analysis.pids import PidOrder
+from ..analysis.pids import PidOrder, tile_order
+from ..trace.record import Launch, Trace
 from .base import View, pack
 
 __all__ = ["PidMapView", "pid_map", "samples"]
@@ -29,7 +30,7 @@ class PidMapView(View):
 
 
 def pid_map(
-    orders: PidOrder | Sequence[PidOrder] | Mapping[str, PidOrder],
+    orders: PidOrder | Launch | Trace | Sequence[PidOrder | Launch | Trace] | Mapping[str, PidOrder | Launch | Trace],
     tile: tuple[int, int, int] | None = None,
     K: int | None = None,
     *,
@@ -41,8 +42,8 @@ def pid_map(
 ) -> PidMapView:
     """Draw one order of programs over the tiles of C, or several side by side.
 
-    ``orders``: a ``PidOrder`` (``lab.pid_order(grouped_pid, num_pid_m, num_pid_n, GROUP_M)``), a list of them, or a
-    dict title -> order. ``tile``: (BLOCK_M, BLOCK_N, BLOCK_K), and ``K``: with both, bytes from L2 and from memory are
+    ``orders``: a ``PidOrder`` (``lab.pid_order(grouped_pid, num_pid_m, num_pid_n, GROUP_M)``), or a trace of one launch, whose
+    order is read from its stores (``tile_order``); a list of these, or a dict title -> one. ``tile``: (BLOCK_M, BLOCK_N, BLOCK_K), and ``K``: with both, bytes from L2 and from memory are
     shown. ``itemsize``: bytes of an element. ``gpu``: whose number of SMs and size of L2 are taken, a name in
     ``lab.analysis.GPUS`` or a ``Gpu``. ``programs_per_sm``: programs that an SM holds at once; a wave is as many on all
     SMs, or ``wave`` programs. ``launched``: programs launched at first; the first wave if left out.
@@ -83,27 +84,30 @@ def pid_map(
 
 
 def _named(orders: Any) -> dict[str, PidOrder]:
-    if isinstance(orders, PidOrder):
-        orders = [orders]
+    """Title -> order, of whatever was given."""
     if isinstance(orders, Mapping):
-        named = {str(k): v for k, v in orders.items()}
-    elif isinstance(orders, Sequence) and not isinstance(orders, str):
+        named = {str(k): _order(v) for k, v in orders.items()}
+    else:
+        several = isinstance(orders, Sequence) and not isinstance(orders, str)
         named = {}
-        for order in orders:
-            title = _title(order) if isinstance(order, PidOrder) else ""
+        for order in map(_order, orders if several else [orders]):
+            title = _title(order)
             while title in named:
                 title += "\u2032"
             named[title] = order
-    else:
-        raise TypeError(f"orders is a {type(orders).__name__}; pid_map draws a PidOrder as lab.pid_order returns it, a list or a dict of them")
-    for order in named.values():
-        if not isinstance(order, PidOrder):
-            raise TypeError(f"orders holds a {type(order).__name__}; pid_map draws PidOrders as lab.pid_order returns them")
-        if not order.programs:
-            raise ValueError("an order has no programs: there is nothing to draw")
+    if any(not order.programs for order in named.values()):
+        raise ValueError("an order has no programs: there is nothing to draw")
     if not 1 <= len(named) <= MOST_ORDERS:
         raise ValueError(f"pid_map draws 1 to {MOST_ORDERS} orders; got {len(named)}")
     return named
+
+
+def _order(given: Any) -> PidOrder:
+    if isinstance(given, (Launch, Trace)):
+        return tile_order(given)
+    if not isinstance(given, PidOrder):
+        raise TypeError(f"got a {type(given).__name__}; pid_map draws a PidOrder as lab.pid_order returns it, or a trace; a list or a dict of them")
+    return given
 
 
 def _title(order: PidOrder) -> str:
