@@ -16,7 +16,7 @@ from .inputs import build
 from .problem import Case
 from .run import PROGRAMS, SECONDS, Endless, Outcome
 
-__all__ = ["judge_error", "judge_refusal"]
+__all__ = ["has_mask", "judge_error", "judge_refusal", "made_mask"]
 
 _MASK_AT = {"load": 1, "store": 2}
 
@@ -33,7 +33,26 @@ def judge_error(outcome: Outcome) -> list[Finding]:
         return [Finding("budget", outcome, dict(what=what), _loop(outcome, error, launch), launch)]
     if isinstance(error, OutOfBoundsError):
         return [_out_of_bounds(outcome, error, launch)]
+    narrow = _accumulator(outcome, error, launch)
+    if narrow:
+        return [Finding("precision", outcome, dict(detail=narrow), _fields(error), launch)]
     return [Finding("raises", outcome, _raised(error), _fields(error), launch)]
+
+
+def _accumulator(outcome: Outcome, error: Any, number: int) -> str:
+    """What to say of an accumulator that tl.dot refuses because of its dtype; "" for any other error."""
+    if not isinstance(error, KernelError) or "acc.type.element_ty" not in error.message or number >= len(outcome.trace.launches):
+        return ""
+    tree = parsed(outcome.trace.launches[number], error.function)
+    call = call_on_line(tree, error.line, "dot")
+    given = next((k.value for k in call.keywords if k.arg == "acc"), call.args[2] if len(call.args) > 2 else None) if call else None
+    made = _assigned(given.id, tree) or [] if isinstance(given, ast.Name) else []
+    dtypes = [k.value for m in made if isinstance(m, ast.Call) for k in m.keywords if k.arg == "dtype"]
+    what = f"{given.id} is {ast.unparse(dtypes[0])}" if dtypes and isinstance(given, ast.Name) else "its accumulator has another dtype"
+    return (
+        f"in program {short(error.program)}, line {error.line}, tl.dot gives float32, but {what}. Accumulate in float32, "
+        "tl.zeros(..., dtype=tl.float32), and convert once at the end: the store does."
+    )
 
 
 def _fields(error: Any) -> dict[str, Any]:
@@ -116,8 +135,8 @@ def _cause(error: OutOfBoundsError, launch: Launch | None) -> str:
         return f"{many} Offsets must be index × stride."
     if error.offset < error.low:
         return f"{many} An offset is negative: check what is subtracted."
-    if node is not None and not _has_mask(node, error.kind):
-        made = _made_mask(tree)
+    if node is not None and not has_mask(node, error.kind):
+        made = made_mask(tree)
         if made:
             return f"{many} {made[0]} is made in line {made[1]}, but this {call} does not get it: mask={made[0]} is missing."
         return f"{many} This {call} has no mask: lanes past the end must be off."
@@ -132,7 +151,8 @@ def _cause(error: OutOfBoundsError, launch: Launch | None) -> str:
     return f"{many} The mask of this {call} leaves them on: it must be true only for elements that exist."
 
 
-def _has_mask(node: ast.Call, kind: str) -> bool:
+def has_mask(node: ast.Call, kind: str) -> bool:
+    """Whether a ``tl.load``, ``tl.store`` or atomic call is given a mask."""
     return any(k.arg in ("mask", None) for k in node.keywords) or len(node.args) > _MASK_AT.get(kind, 2)
 
 
@@ -185,7 +205,7 @@ def _lets_the_length_in(condition: ast.expr, tree: ast.AST | None) -> bool:
     return False
 
 
-def _made_mask(tree: ast.AST | None) -> tuple[str, int] | None:
+def made_mask(tree: ast.AST | None) -> tuple[str, int] | None:
     """The first name with "mask" in it that the kernel assigns, and the line."""
     if tree is None:
         return None

@@ -153,7 +153,7 @@ def low_precision_local(fn: Callable[..., Any], problem: Problem, outcome: Outco
         if any(launch.accesses[i].kind == "load" for i in step.accesses) and "+=" not in step.text:
             continue
         for local in step.locals:
-            if local.name in step.changed and local.dtype in ("float16", "bfloat16") and ".to(" not in step.text:
+            if local.name in step.changed and local.dtype in ("float16", "bfloat16") and (".to(" not in step.text or "+=" in step.text):
                 where = f"{local.name} is {local.dtype} (program {short(step.program)}, line {step.line}): accumulate in float32, and convert once at the end. "
                 return where + text, dict(fields, line=step.line, source=step.text.strip(), lane=None, arg=None, offset=None), n
     return None

@@ -141,7 +141,8 @@ class Problem:
     result dtype. ``dtype``: the result's dtype by torch's name, a function of the arguments, or None for the first
     tensor's. ``known_wrong``: mistakes worth naming. ``fills``: values that are tried in masked lanes when a ragged case is
     wrong. ``writes``: parameters that the launcher may change. ``copies``: whether inputs may be copied before the
-    launch. ``extra``: further rules, each ``(outcome) -> (code, text) or None`` on a case that came out right.
+    launch. ``extra``: further rules, each ``(outcome) -> (code, text) or None`` on a case that came out right. ``axes``: names
+    of the axes of tensor parameters, and of the result as "out", for kernels that work on tiles: {"a": ("M", "K"), ...}.
     """
 
     name: str
@@ -159,6 +160,7 @@ class Problem:
     copies: bool = True
     extra: tuple[Callable[..., Any], ...] = ()
     block: int = 64
+    axes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _sources: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:

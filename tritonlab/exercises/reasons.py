@@ -6,7 +6,7 @@ from typing import Any
 
 from .result import Reason
 
-__all__ = ["EXPLAINS", "RANK", "TEMPLATES", "VALUES", "reason"]
+__all__ = ["EXPLAINS", "RANK", "TEMPLATES", "TILES", "VALUES", "reason"]
 
 TEMPLATES: dict[str, str] = {
     # before anything runs
@@ -19,6 +19,12 @@ TEMPLATES: dict[str, str] = {
     # nothing a GPU would have done
     "no_launch": "No kernel was launched. The result was made by {maker}; the exercise wants a Triton kernel, launched as kernel[grid](...).",
     "not_by_launch": "The tensor that comes back was not written by a launch. {what}",
+    # tiles: where a block begins, how its lanes and steps follow, who works on it, what of it exists
+    "lane_step": "Lanes lie apart as no stride says. {detail}",
+    "block_start": "A block begins at the wrong address. {detail}",
+    "chunk_step": "The loop does not go from chunk to chunk. {detail}",
+    "tile_map": "Programs and tiles do not match. {detail}",
+    "mask": "A mask is wrong. {detail}",
     # memory
     "out_of_bounds": "{kind} out of bounds: program {program}, lane {lane} {does} {arg}[{offset}], {outside}. {cause}",
     "returns_none": "The launcher returns None. It must return the output tensor{hint}.",
@@ -52,11 +58,15 @@ RANK: dict[str, int] = {code: i for i, code in enumerate(TEMPLATES)}
 
 VALUES = ("strides", "never_read", "fill", "precision", "known_wrong", "special", "last_tile", "wrong_values")
 
+TILES = ("lane_step", "block_start", "chunk_step", "tile_map", "mask")
+
 _ALL = tuple(TEMPLATES)
+_AFTER_BOUNDS = ("never_written", "not_by_launch", "uninitialised", "race", "no_refusal", *VALUES)
 EXPLAINS: dict[str, tuple[str, ...]] = {
     **{code: _ALL for code in ("wrong_kind", "wrong_signature", "unjudged", "raises", "budget", "no_launch")},
     **{code: tuple(c for c in _ALL if c != "no_refusal") for code in ("returns_none", "wrong_type")},
-    "out_of_bounds": ("never_written", "not_by_launch", "uninitialised", "race", "no_refusal", *VALUES),
+    **{code: (*TILES, "strides", "out_of_bounds", "input_changed", *_AFTER_BOUNDS) for code in TILES},
+    "out_of_bounds": _AFTER_BOUNDS,
     "not_by_launch": ("never_written", "uninitialised", "race", "copied_input", *VALUES),
     "wrong_shape": ("never_written", *VALUES),
     "wrong_dtype": VALUES,

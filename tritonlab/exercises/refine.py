@@ -5,12 +5,16 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Callable
 
+from .addresses import judge_block_start, judge_chunk_step, judge_lane_step
 from .finding import Finding
+from .masking import judge_masks
 from .memory import judge_unread
 from .problem import HARD, Problem
 from .probe import fill_finding, leak_finding, low_precision_local, unfed_finding
 from .reasons import TEMPLATES, VALUES
 from .run import Outcome
+from .tile_map import judge_tile_map
+from .tiles import blocks_of
 from .values import agrees, describe, first_bad, last_tile, wrong_lane
 
 __all__ = ["refine"]
@@ -21,6 +25,9 @@ _SMALL = 2.0**-4
 def refine(fn: Callable[..., Any], problem: Problem, outcomes: list[Outcome], findings: list[Finding]) -> list[Finding]:
     """The findings, with wrong values (and what strides cause) replaced by what explains them."""
     findings = _strides(problem, outcomes, findings)
+    tiled = _tiled(problem, outcomes, findings)
+    if tiled is not None:
+        return [tiled, *findings]
     wrong = [f for f in findings if f.code == "wrong_values"]
     blocked = {f.outcome.number for f in findings if f.code not in VALUES}
     open_ = [f for f in wrong if f.outcome.number not in blocked]
@@ -44,6 +51,39 @@ def _strides(problem: Problem, outcomes: list[Outcome], findings: list[Finding])
             f = dataclasses.replace(f, code="strides", words=dict(layout=_layouts(f, problem), detail=_stride_detail(f, problem)))
         kept.append(f)
     return kept
+
+
+_SYMPTOMS = ("out_of_bounds", "input_changed", "never_written", "uninitialised", "race", *VALUES)
+
+
+def _tiled(problem: Problem, outcomes: list[Outcome], findings: list[Finding]) -> Finding | None:
+    """What is wrong with the tiles that the answer loads and stores, in the simplest failing case that shows it."""
+    if not problem.axes:
+        return None
+    failing = {f.outcome.number: f.outcome for f in findings if f.code in _SYMPTOMS}
+    cases = sorted(failing.values(), key=lambda o: o.simplicity)
+    each = [blocks_of(o, problem) for o in outcomes if not o.case.raises]
+    together = [b for blocks in each for b in blocks]
+    judges = (
+        judge_lane_step,
+        judge_block_start,
+        judge_chunk_step,
+        lambda blocks: judge_tile_map(blocks, each),
+        lambda blocks: judge_masks(blocks, together),
+    )
+    for judge in judges:
+        found = [f for f in (judge(blocks_of(o, problem)) for o in cases) if f is not None]
+        if found:
+            best = next((f for f in found if f.words.get("cause")), found[0])
+            return _as_strides(best, findings, problem)
+    return None
+
+
+def _as_strides(found: Finding, findings: list[Finding], problem: Problem) -> Finding:
+    """Lanes that are wrong only where tensors are not contiguous: strides are what is not honoured."""
+    if found.code == "lane_step" and any(f.code == "strides" for f in findings):
+        return dataclasses.replace(found, code="strides", words=dict(layout=_layouts(found, problem), detail=found.words["detail"]))
+    return found
 
 
 def _layouts(finding: Finding, problem: Problem) -> str:
