@@ -12,6 +12,7 @@ import triton.language as tl
 
 import tritonlab as lab
 from tritonlab.analysis.pointers import ASTRAY, MASKED, ON, OUT, place, pointer_steps, stride_names
+from tritonlab.kernels.bias_gelu import bias_gelu
 from tritonlab.kernels.matmul import matmul
 from tritonlab.trace.record import Launch
 
@@ -157,6 +158,14 @@ def test_without_another_launch_an_index_outside_of_the_tensor_or_a_wrong_stride
     assert swapped.meant[:, 1, 2].tolist() == [2, 1] and swapped.count(ASTRAY) == 0
     against = place(launch, loads(launch, 0)[0], place(traced(LAYOUTS["contiguous"], program=0), loads(traced(LAYOUTS["contiguous"], program=0), 0)[0]))
     assert against.count(ASTRAY) == 32 - 4  # the diagonal is where it should be
+
+
+def test_a_flat_offset_may_run_over_the_end_of_a_row():
+    launch = lab.trace(lambda: bias_gelu(torch.randn(5, 20), torch.randn(20)), step=0).launch
+    for access in launch.accesses:
+        placed = place(launch, access)
+        assert placed.count(ASTRAY) == placed.count(OUT) == 0 and placed.steps.stages
+    assert placed.reached[:, 45].tolist() == [2, 5]
 
 
 def test_lanes_between_the_elements_of_a_view_are_out():

@@ -121,7 +121,7 @@ def test_each_variant_shows_its_own_lanes_against_the_right_ones(show):
         assert says(tab).endswith(SAYS[bug]), says(tab)
         assert tab.locator(".tl-matrix .tl-should").count() == (0 if bug == "right" else 1)
         if bug == "scaled twice":
-            assert "16 lanes (masked) at rows 96…99: beyond this picture" in tab.locator(".tl-matrix").text_content()
+            assert "16 lanes (masked) at rows 96…99: beyond this picture" in tab.locator(".tl-body").text_content()
         assert bool(tab.locator(".tl-ended").is_visible()) == (BUGS[bug].error is not None)
     assert n == 4
 
@@ -205,6 +205,17 @@ def test_the_steps_show_shapes_and_what_broadcasting_stretches(show):
     card = tab.locator(".tl-stage-card").nth(6)
     assert card.locator("text").all_text_contents() == ["0", "1", "2", "3"] * 4 and card.locator("text.tl-faint").count() == 12
     assert tab.locator(".tl-stage-card svg").nth(7).get_attribute("aria-label").endswith("shape 4 × 4, offsets 48…87")
+
+
+def test_of_long_blocks_the_chosen_lane_and_the_ends_are_written_out(show):
+    tab = show(pointers(stepped.vector_add()))
+    tab.locator(".tl-picture").focus()
+    tab.keyboard.press("Home")
+    for _ in range(20):
+        tab.keyboard.press("ArrowRight")
+    settle(tab)
+    offs = tab.locator(".tl-stage-card").first
+    assert offs.locator("text").all_text_contents() == ["960", "961", "962", "…", "980", "…", "1023"] and offs.locator(".tl-ring").count() == 1
 
 
 def test_without_steps_the_offsets_are_shown_and_how_to_get_more(show):

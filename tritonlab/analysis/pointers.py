@@ -114,6 +114,8 @@ def _from_terms(launch: Launch, arg: TensorArg, steps: PointerSteps, shape: tupl
     if not steps.terms or not arg.shape:
         return None
     names = stride_names(launch, arg)
+    if sum(n > 1 for n in arg.shape) > 1 and not any(_scale(launch, arg, names, t) for t in steps.terms):
+        return None  # a flat offset: it may run over the end of a row
     index = np.zeros((len(arg.shape), *shape), np.int64)
     bare = next((d for d in reversed(range(len(names))) if not names[d] and arg.strides[d] == 1), None)
     for term in steps.terms:

@@ -164,6 +164,8 @@ export default tl.view({
         const foot = Math.max(ay, y1 + matrix.height - 6), mid = (foot + by) / 2;
         body.append(tl.svg("path", { d: `M${ax} ${ay}V${foot}C${ax} ${mid} ${bx} ${mid} ${bx} ${by - 1}V${by + 18}`, fill: "none", stroke: "var(--tl-ink)", "stroke-width": 1.4, "stroke-dasharray": "5 3", class: "tl-link", "pointer-events": "none" }));
       }
+      matrix.over.setAttribute("transform", `translate(0 ${y1})`);
+      body.append(matrix.over);
       parts = { matrix, strip, y1, y2 };
       const height = y2 + strip.height;
       svg.setAttribute("height", height);

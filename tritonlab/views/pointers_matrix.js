@@ -1,9 +1,9 @@
 // The tensor as its index names it: rows and columns, each cell with its offset, and one access's lanes on them. Lanes that
 // are on stand at the element that they reach; lanes that are masked or out of range where the kernel's own index puts them.
 //
-//   tl.pointerMatrix({ model, arg, program, lanes, lane, paints, width }) -> { el, width, height, centre(lane), hit(x, y) }
+//   tl.pointerMatrix({ model, arg, program, lanes, lane, paints, width }) -> { el, over, width, height, centre(lane), hit(x, y) }
 Object.assign(tl, (() => {
-  const TOP = 40, LEFT = 62, TALLEST = 330, BEYOND = 10, SMALLEST = 4;
+  const TOP = 40, LEFT = 62, TALLEST = 400, BEYOND = 10, SMALLEST = 4;
 
   const span = (list) => list.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v + 1)], [Infinity, -Infinity]);
   // A stretch of at most `most` out of [lo, hi), around the middle of [a, b).
@@ -15,6 +15,7 @@ Object.assign(tl, (() => {
 
   const pointerMatrix = ({ model, arg, access, program, lanes, lane, paints, width }) => {
     const g = tl.svg("g", { class: "tl-matrix", "data-arg": arg.name });
+    const over = tl.svg("g"); // texts that the line to memory may pass under
     const n = arg.shape.length;
     const [R, C] = n === 0 ? [1, 1] : n === 1 ? [1, arg.shape[0]] : arg.shape.slice(-2);
     const two = (i) => (n === 0 ? [0, 0] : n === 1 ? [0, i[0]] : i.slice(-2));
@@ -118,7 +119,7 @@ Object.assign(tl, (() => {
       const tall = bottom - TOP;
       const words = tall > text.length * 6.6 + 20 ? `${li} → ${text}` : null;
       if (words) g.append(tl.svg("text", { x: 0, y: 0, transform: `translate(14 ${TOP}) rotate(90)`, "font-size": 12, "font-weight": 600, class: "tl-axis" }, words));
-      else g.append(tl.label(0, bottom + 16, `${li} ↓ ${text}`, { "text-anchor": "start", "font-size": 12, "font-weight": 600, class: "tl-axis" }));
+      else over.append(tl.label(0, bottom + 16, `${li} ↓ ${text}`, { "text-anchor": "start", "font-size": 12, "font-weight": 600, class: "tl-axis tl-halo" }));
     }
     if (n > 2) g.append(tl.label(0, 30, `[${slice}, :, :]`, { "text-anchor": "start", "font-size": 11, class: "tl-mono" }));
     for (const c of ruler(mc0, mc1, cw, 24)) g.append(tl.label(x(c) + cw / 2, TOP - 5, String(c), { class: "tl-quiet", "font-size": 10.5 }));
@@ -135,12 +136,13 @@ Object.assign(tl, (() => {
       const at = n === 1 ? `at ${range(columns)}` : `at ${lost.some((p) => p.r < 0 || p.r >= R) || r1 - r0 < R ? `row${rows[1] - rows[0] > 1 ? "s" : ""} ${range(rows)}` : ""}${lost.some((p) => p.c < 0 || p.c >= C) || c1 - c0 < C ? ` column${columns[1] - columns[0] > 1 ? "s" : ""} ${range(columns)}` : ""}`;
       notes.push({ text: `${tl.count(lost.length, "lane")}${kinds.length ? ` (${kinds.join(", ")})` : ""} ${at}: beyond this picture`, bad: lost.some((p) => p.l.state === "bad") });
     }
-    if (without) notes.push({ text: `${tl.count(without, "lane")} at no index: see memory`, bad: lanes.some((l) => !stand(l) && l.state === "bad") });
+    const off = lanes.filter((l) => !stand(l)).every((l) => l.state === "masked");
+    if (without) notes.push({ text: `${tl.count(without, off ? "masked lane" : "lane")} at no index: see memory`, bad: lanes.some((l) => !stand(l) && l.state === "bad") });
     if (elsewhere) notes.push({ text: `${tl.count(elsewhere, "lane")} in another slice`, bad: false });
     let under = bottom + (n > 1 && bottom - TOP <= `${R} rows, each + ${name(2)} = ${sr}`.length * 6.6 + 20 ? 20 : 4);
     for (const note of notes) {
       under += 13;
-      g.append(tl.label(LEFT, under, note.text, { "text-anchor": "start", "font-size": 11.5, class: note.bad ? "tl-bad" : "tl-quiet" }));
+      over.append(tl.label(LEFT, under, note.text, { "text-anchor": "start", "font-size": 11.5, class: note.bad ? "tl-bad tl-halo" : "tl-quiet tl-halo" }));
     }
     if (lane !== null) {
       const p = placed.find((q) => q.l.lane === lane);
@@ -148,7 +150,7 @@ Object.assign(tl, (() => {
     }
     g.tlMatrix = { view: [r0, r1, c0, c1], x, y, cw, ch };
     return {
-      el: g, width: Math.max(right + 2, 200), height: under + 6,
+      el: g, over, width: Math.max(right + 2, 200), height: under + 6,
       centre(which) {
         const p = placed.find((q) => q.l.lane === which);
         return p && seen(p.r, p.c) ? { x: x(p.c) + cw / 2, y: y(p.r) + ch } : null;

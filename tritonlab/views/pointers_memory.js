@@ -22,12 +22,19 @@ Object.assign(tl, (() => {
     const rows = [{ kind: access.kind === "load" ? "load" : "store", title: access.kind.replace("atomic_", ""), program, segments }];
     const gutter = width >= 600 ? 62 : 54;
     let [lo, hi] = tl.windowOf(arg, rows);
-    const whole = [Math.min(lo, 0), Math.max(hi, arg.extent)];
-    if ((width - gutter) / (whole[1] - whole[0]) >= 1) [lo, hi] = whole;
+    // All of the tensor and of the lanes, where an element keeps a pixel, or where the lanes are most of it anyhow.
+    const [least, last] = lanes.reduce(([p, q], l) => [Math.min(p, l.offset), Math.max(q, l.offset + 1)], [Infinity, -Infinity]);
+    const whole = [Math.min(lo, least, 0), Math.max(hi, last, arg.extent)], pixels = (width - gutter) / (whole[1] - whole[0]);
+    if (pixels >= 1 || (pixels >= 0.3 && 2 * (last - least) > whole[1] - whole[0])) [lo, hi] = whole;
     const strip = tl.strip({ width, paints, arg, rows, window: [lo, hi], lane, gutter });
     strip.el.setAttribute("transform", `translate(0 ${HEAD})`);
     // The strip numbers lanes one after the other; of a block of rows and columns, that says nothing.
     if (access.shape.filter((n) => n > 1).length > 1) strip.el.querySelectorAll(".tl-lanes text[text-anchor=middle]").forEach((t) => t.remove());
+    strip.el.querySelectorAll(".tl-lanes text[text-anchor=start]").forEach((t) => { // far lanes, told where there is room
+      if (Number(t.getAttribute("x")) + t.textContent.length * 6.2 < width) return;
+      t.setAttribute("text-anchor", "end");
+      t.setAttribute("x", width - 2);
+    });
     const { x, cell, rowHeight, rows: at } = strip.el.tlStrip;
     g.append(strip.el);
     const { word, list } = bands(arg, lo, hi);
