@@ -13,7 +13,7 @@ from typing import Any, overload
 from .limits import LIMITS, TENSOR_MEMORY, Occupancy, occupancy
 from .pipeline import Buffer, Pipeline
 
-__all__ = ["AsmLine", "Buffer", "Compilations", "Compiled", "Counts", "Failed", "FunctionSource", "Pipeline"]
+__all__ = ["AsmLine", "Buffer", "Compilations", "Compiled", "Counts", "Failed", "Figure", "Figures", "FunctionSource", "Pipeline", "figure"]
 
 
 @dataclass(frozen=True)
@@ -239,6 +239,82 @@ class Compilations(Sequence[Any]):
 
     def __repr__(self) -> str:
         return f"<{len(self.items)} compiled launches: {', '.join(repr(c) for c in self.items)}>"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A compiled launch of a sweep in a few figures, as in ``Compiled``.
+
+    ``config`` is what the sweep chose, ``shapes`` those for which this one kernel is launched. ``tensor_cores``: the
+    instruction that multiplies, "mma", "wgmma", "tcgen05" or "" for none. ``stages`` and ``slots`` are the pipeline's.
+    ``problem``: why it cannot run, "" when it can; ``compiled``: whether the compiler made anything.
+    """
+
+    config: tuple[tuple[str, int | str], ...]
+    shapes: tuple[tuple[int, ...], ...] = ()
+    target: str = ""
+    triton_version: str = ""
+    compiled: bool = True
+    registers: int = 0
+    spilled: int = 0
+    shared: int = 0
+    instructions: int = 0
+    programs: int = 0
+    limiter: str = ""
+    tensor_cores: str = ""
+    stages: int = 1
+    slots: int = 1
+    problem: str = ""
+
+
+def figure(c: Compiled | Failed, config: Sequence[tuple[str, Any]] | None = None, shapes: Sequence[tuple[int, ...]] = ()) -> Figure:
+    """The few figures of a compiled launch. ``config``: what it is told by; by default its meta-parameters, num_warps and num_stages."""
+    if config is None:
+        config = [*((k, v) for k, v in c.meta.items() if k.isupper()), *((k, c.options[k]) for k in ("num_warps", "num_stages") if k in c.options)]
+    told = dict(config=tuple(config), shapes=tuple(shapes), target=c.target, triton_version=c.triton_version)
+    if isinstance(c, Failed):
+        return Figure(**told, compiled=False, problem=c.message)
+    unit = next((name for name in ("tcgen05", "wgmma", "mma") if getattr(c.ptx, name)), "")
+    return Figure(
+        **told,
+        registers=c.registers,
+        spilled=c.spilled,
+        shared=c.shared,
+        instructions=c.instructions,
+        programs=c.occupancy.programs,
+        limiter=c.occupancy.limiter,
+        tensor_cores=unit,
+        stages=c.pipeline.stages if c.pipeline else 1,
+        slots=c.pipeline.slots if c.pipeline else 1,
+        problem=c.problems[0] if c.problems else "",
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Figures(Sequence[Figure]):
+    """The figures of a sweep's launches."""
+
+    items: tuple[Figure, ...] = ()
+
+    def find(self, config: Any, shape: tuple[int, ...] = ()) -> Figure | None:
+        """The figure of a config (a dict, or pairs) for a shape; None when it was not compiled."""
+        wanted = dict(config)
+        return next((f for f in self.items if dict(f.config) == wanted and (not shape or not f.shapes or tuple(shape) in f.shapes)), None)
+
+    @overload
+    def __getitem__(self, i: int) -> Figure: ...
+    @overload
+    def __getitem__(self, i: slice) -> Figures: ...
+    def __getitem__(self, i: Any) -> Any:
+        return Figures(self.items[i]) if isinstance(i, slice) else self.items[i]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __repr__(self) -> str:
+        made = dict.fromkeys(f"{f.target}, Triton {f.triton_version}" for f in self.items)
+        bad = sum(bool(f.problem) for f in self.items)
+        return f"<Figures of {len(self.items)} kernels for {' and '.join(made)}{f', {bad} of which cannot run' if bad else ''}>"
 
 
 def kib(n: int) -> str:

@@ -25,6 +25,7 @@ _WHERE = {
     "pid_map": "pid_map",
     "pipeline": "pipeline",
     "resources": "resources",
+    "sweep": "sweep",
     "assembly": "assembly",
 }
 
