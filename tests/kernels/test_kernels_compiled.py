@@ -97,6 +97,13 @@ def test_aligned_products_are_copied_ahead_multiplied_by_tensor_cores_and_spill_
         assert made.sass.copies > 0 and getattr(made.sass, tensor_core) > 0 and set(made.sass.stores) == {16} and not made.sass.loads
 
 
+@pytest.mark.parametrize("size", [(1000, 1000, 1000), (33, 1000, 1008), (4096, 4104, 4096)], ids=str)
+def test_rows_of_a_multiple_of_8_elements_move_16_bytes_at_a_time_though_16_does_not_divide_them(size):
+    for launcher in (matmul, grouped_matmul):
+        made = compile(lambda: launcher(*product(*size)), "sm_90")
+        assert made.sass.copies > 0 and set(made.sass.stores) == {16} and not made.sass.loads and made.spilled == 0
+
+
 def test_transposed_operands_are_copied_ahead_too():
     a, b = product(4096, 4096, 4096)
     assert compile(lambda: matmul(a.t(), b.t()), "sm_90").sass.copies > 0

@@ -11,7 +11,7 @@ from tritonlab import reference
 from tritonlab.kernels import grouped_matmul as module
 from tritonlab.kernels.grouped_matmul import autotuned_matmul, grouped_matmul, grouped_matmul_cost, grouped_pid
 from tritonlab.kernels.matmul import DTYPES, matmul, matmul_cost
-from tritonlab.kernels.matmul_shapes import CONFIGS, fitting_configs
+from tritonlab.kernels.matmul_shapes import CONFIGS, fitting_configs, row_multiple
 from tritonlab.kernels.padding import fill_up, pays_to_pad, reads_wide
 from tritonlab.runtime import capture
 
@@ -236,7 +236,7 @@ def on_paper(*shape, dtype=torch.bfloat16):
         ((4095, 4096), (4096, 4096), torch.bfloat16, False),  # rows are whole, only their number is odd
         ((4097, 4097), (4097, 4097), torch.float32, False),  # float32 has no fast dot to feed
         ((33, 4097), (4097, 40001), torch.bfloat16, False),  # b would be copied for 33 rows
-        ((300, 301), (301, 301), torch.bfloat16, False),  # over before two copies are
+        ((700, 701), (701, 701), torch.bfloat16, False),  # over before two copies are
     ],
 )
 def test_padding_pays_for_large_16_bit_operands_that_cannot_be_read_widely(a, b, dtype, pays):
@@ -254,6 +254,33 @@ def test_what_can_be_read_widely():
     x = on_paper(64, 64)
     assert reads_wide(x) and reads_wide(x.t()) and reads_wide(x[:, :48])
     assert not reads_wide(x[:, :47]) and not reads_wide(x[:, ::2]) and not reads_wide(on_paper(64, 65)[:, :64])
+
+
+@pytest.mark.parametrize(
+    "a, b, dtype, multiple",
+    [
+        ((1000, 1000), (1000, 1000), torch.bfloat16, 8),
+        ((33, 1000), (1000, 1024), torch.bfloat16, 8),  # the number of rows does not matter
+        ((1024, 1024), (1024, 1024), torch.bfloat16, 1),  # Triton sees that itself
+        ((1000, 1001), (1001, 1000), torch.bfloat16, 1),
+        ((1000, 1000), (1000, 1004), torch.bfloat16, 1),  # 8 bytes
+        ((1000, 1004), (1004, 1004), torch.float32, 4),
+    ],
+)
+def test_rows_of_whole_16_bytes_are_seen_and_need_no_copy(a, b, dtype, multiple):
+    a, b = on_paper(*a, dtype=dtype), on_paper(*b, dtype=dtype)
+    assert row_multiple(a, b) == multiple
+    assert row_multiple(a, b.t().contiguous().t()) == row_multiple(a[:, ::2], b[::2]) == 1
+    if multiple > 1:
+        assert not pays_to_pad(a, b)
+
+
+def test_what_is_known_of_rows_changes_no_number(device, rand, agrees):
+    for dtype, K, N in ((torch.float16, 40, 24), (torch.float32, 36, 20)):
+        a, b = rand(19, K, dtype=dtype, device=device), rand(K, N, dtype=dtype, device=device)
+        assert row_multiple(a, b) > 1
+        for out in (matmul(a, b, **TILE), grouped_matmul(a, b, **TILE), autotuned_matmul(a, b)):
+            agrees("matmul", out, reference.matmul(a, b), K=K)
 
 
 def test_padding_changes_no_bit_of_the_product(rand):

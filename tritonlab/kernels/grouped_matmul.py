@@ -11,7 +11,7 @@ import triton.language as tl
 
 from .checks import check_positive
 from .matmul import MOST, check_operands, check_size, matmul, matmul_cost, matmul_tile, operands, prepare, torch_with
-from .matmul_shapes import CONFIGS, fitting_configs
+from .matmul_shapes import CONFIGS, fitting_configs, row_multiple
 from .padding import fill_up, pays_to_pad
 from .tensors import blocks, on_device_of
 
@@ -52,11 +52,12 @@ def grouped_matmul_kernel(
     BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr,  # rows of tiles in a group
     INPUT_PRECISION: tl.constexpr,
+    MULTIPLE: tl.constexpr = 1,
 ):
     pid_m, pid_n = grouped_pid(tl.program_id(axis=0), tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N), GROUP_M)
     matmul_tile(
         a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-        pid_m, pid_n, BLOCK_M, BLOCK_N, BLOCK_K, INPUT_PRECISION,
+        pid_m, pid_n, BLOCK_M, BLOCK_N, BLOCK_K, INPUT_PRECISION, MULTIPLE,
     )  # fmt: skip
 
 
@@ -131,14 +132,13 @@ def grouped_matmul(
         )
     if GROUP_M * cols > MOST:
         GROUP_M = rows  # whole columns already
+    constants = {"GROUP_M": GROUP_M, "INPUT_PRECISION": input_precision, "MULTIPLE": row_multiple(a, b)}
     if K and (pays_to_pad(a, b) if pad is None else pad):
+        del constants["MULTIPLE"]
         kernel, K = whole_tiles_kernel, blocks(K, tile["BLOCK_K"]) * tile["BLOCK_K"]
         a, b = fill_up(a, rows * tile["BLOCK_M"], K), fill_up(b, K, cols * tile["BLOCK_N"])
     with on_device_of(a):
-        kernel[(rows * cols,)](
-            a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(),
-            **tile, GROUP_M=GROUP_M, INPUT_PRECISION=input_precision, **options,
-        )  # fmt: skip
+        kernel[(rows * cols,)](a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), **tile, **constants, **options)
     return c
 
 
@@ -191,9 +191,10 @@ def autotuned_matmul(
     def grid(meta: dict[str, int]) -> tuple[int]:
         return (blocks(M, meta["BLOCK_M"]) * blocks(N, meta["BLOCK_N"]),)
 
+    constants = {"INPUT_PRECISION": input_precision, "MULTIPLE": row_multiple(a, b)}
     kernel = tuned_matmul_kernel if a.is_cuda else first_config_kernel
     with on_device_of(a):
-        kernel[grid](a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), INPUT_PRECISION=input_precision)
+        kernel[grid](a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), **constants)
     return c
 
 

@@ -11,6 +11,7 @@ import triton.language as tl
 
 from .grouped_matmul import grouped_matmul_kernel
 from .matmul import matmul_kernel, matmul_tile
+from .matmul_shapes import row_multiple
 from .tensors import blocks
 
 __all__ = ["WHOLE_COLUMN", "Launch", "swapped_axes_kernel"]
@@ -37,12 +38,13 @@ def swapped_axes_kernel(
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
     INPUT_PRECISION: tl.constexpr,
+    MULTIPLE: tl.constexpr = 1,
 ):
     """``matmul_kernel`` with the axes of its grid the other way round: axis 0, which a GPU runs fastest, goes along a row of tiles."""
     pid_m, pid_n = tl.program_id(axis=1), tl.program_id(axis=0)
     matmul_tile(
         a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-        pid_m, pid_n, BLOCK_M, BLOCK_N, BLOCK_K, INPUT_PRECISION,
+        pid_m, pid_n, BLOCK_M, BLOCK_N, BLOCK_K, INPUT_PRECISION, MULTIPLE,
     )  # fmt: skip
 
 
@@ -69,20 +71,22 @@ class Launch:
         rows, cols = blocks(M, self.config["BLOCK_M"]), blocks(N, self.config["BLOCK_N"])
         return {"grouped": (rows * cols,), "2-D grid": (rows, cols)}.get(self.implementation, (cols, rows))
 
-    def constants(self, M: int) -> dict[str, int | str]:
+    def constants(self, M: int, multiple: int) -> dict[str, int | str]:
         """Meta-parameters and options, as the launch takes them."""
         given = dict(self.config)
         if given.get("GROUP_M") == WHOLE_COLUMN:
             given["GROUP_M"] = blocks(M, given["BLOCK_M"])
-        return {**given, "INPUT_PRECISION": self.input_precision}
+        return {**given, "INPUT_PRECISION": self.input_precision, "MULTIPLE": multiple}
 
     def __call__(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         (M, K), N = a.shape, b.shape[1]
         c = a.new_empty((M, N))
-        self.loaded = self.kernel[self.grid(M, N)](a, b, c, M, N, K, K, 1, N, 1, N, 1, **self.constants(M))
+        self.loaded = self.kernel[self.grid(M, N)](a, b, c, M, N, K, K, 1, N, 1, N, 1, **self.constants(M, row_multiple(a, b)))
         return c
 
     def compile(self, M: int, N: int, K: int, dtype: torch.dtype) -> None:
         """Compile what a call would launch, for the GPU at hand, and launch nothing."""
+        a, b = torch.empty(M, K, dtype=dtype, device="meta"), torch.empty(K, N, dtype=dtype, device="meta")
         x = torch.empty(16, dtype=dtype, device="cuda")
-        self.kernel.warmup(x, x, x, M, N, K, K, 1, N, 1, N, 1, grid=self.grid(M, N), **self.constants(M))
+        constants = self.constants(M, row_multiple(a, b))
+        self.kernel.warmup(x, x, x, M, N, K, K, 1, N, 1, N, 1, grid=self.grid(M, N), **constants)

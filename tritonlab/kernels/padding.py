@@ -6,6 +6,7 @@ import torch
 import triton
 import triton.language as tl
 
+from .matmul_shapes import row_multiple
 from .tensors import blocks, on_device_of, rows_aligned
 
 __all__ = ["fill_up", "fill_up_kernel", "pays_to_pad", "reads_wide"]
@@ -62,6 +63,6 @@ def pays_to_pad(a: torch.Tensor, b: torch.Tensor) -> bool:
     moves an element at about 1 TB/s, a scalar load in the K loop costs several times what the dot does.
     """
     (M, K), N = a.shape, b.shape[1]
-    if a.element_size() != 2 or min(M, N) < 256 or M * N * K < 2**31:
+    if a.element_size() != 2 or min(M, N) < 256 or M * N * K < 2**29:
         return False
-    return not (reads_wide(a) and reads_wide(b))
+    return row_multiple(a, b) == 1 and not (reads_wide(a) and reads_wide(b))
