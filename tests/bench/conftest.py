@@ -13,13 +13,16 @@ class FakeTimer:
 
     def __init__(self, seconds=lambda fn: 1e-5, graphs=True):
         self.seconds, self.graphs = seconds, graphs
-        self.called, self.finished, self.graphed = [], 0, []
+        self.called, self.finished, self.graphed, self.warmed = [], 0, [], []
 
     def calls(self, fn, milliseconds):
         fn()
         self.called.append(fn)
         middle = self.seconds(fn)
         return [middle * (1 + 0.01 * k) for k in (-2, -1, 0, 1, 2)]
+
+    def warm(self, fn, milliseconds):
+        self.warmed.append((fn, milliseconds))
 
     def graph(self, fn, milliseconds):
         self.graphed.append(fn)

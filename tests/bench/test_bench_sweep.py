@@ -70,6 +70,16 @@ def test_contenders_take_turns_in_going_first(make_timer, ceilings):
     assert order == [torch.neg, torch.negative, torch.negative, torch.neg, torch.neg, torch.negative]
 
 
+def test_each_of_many_contenders_has_others_before_it_in_each_pass_and_the_gpu_works_before_the_first(make_timer, ceilings):
+    points = [Point(block) for block in range(40)]
+    timer = make_timer()
+    sweep([swept(*points)], timer, ceilings(timer), PLAN)
+    firsts = [fn.func.config["BLOCK"] for fn, _ in timer.warmed]
+    assert len(firsts) == 3 and all(abs(a - b) > 5 for i, a in enumerate(firsts) for b in firsts[:i])
+    order = [fn.func.config["BLOCK"] for fn in timer.called if isinstance(fn, partial) and isinstance(fn.func, Point)]
+    assert order[:3] == [0, 1, 2] and sorted(order[40:80]) == list(range(40)) and order[40] == firsts[1]
+
+
 def test_the_same_case_gets_the_same_random_data_in_every_pass(make_timer, ceilings):
     seen = []
     timer = make_timer()

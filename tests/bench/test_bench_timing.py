@@ -132,3 +132,9 @@ def test_what_cannot_be_captured_in_a_graph_has_no_graph_time(monkeypatch):
     monkeypatch.setattr(triton.testing, "do_bench_cudagraph", lambda fn, **options: asked.update(options) or [0.5])
     assert timer.graph(lambda: None, 10) == [5e-4]
     assert asked == {"rep": 10, "return_mode": "all"}
+
+
+def test_the_gpu_is_kept_at_work_for_as_long_as_was_asked_and_waited_for():
+    machine = Machine(launch=5e-6, kernel=1e-3, clearing=70e-6)
+    machine.timer().warm(machine.fn, 50)
+    assert 50e-3 <= machine.now == machine.busy_until < 60e-3 and machine.cleared == 0

@@ -115,6 +115,9 @@ class Stopwatch:
         fn()
         return [time.perf_counter() - start]
 
+    def warm(self, fn, milliseconds):
+        pass
+
     def graph(self, fn, milliseconds):
         return None
 

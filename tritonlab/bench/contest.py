@@ -11,6 +11,12 @@ from .timing import Timer, launch_counts, summarize
 
 __all__ = ["Contest"]
 
+GOLDEN = 0.618
+"""The share of the contenders by which the start moves on: no two passes begin with close ones."""
+
+WARM_UP = 100.0
+"""Milliseconds."""
+
 
 class Contest:
     """The times of several contenders over several passes, each pass in another order."""
@@ -22,14 +28,19 @@ class Contest:
         self._turn = 0
 
     def time(self, contenders: Mapping[str, Callable[[], Any]], milliseconds: float, launch: Timing | None, graphs: bool) -> None:
-        """One pass: each contender for about ``milliseconds``.
+        """One pass: each contender for about ``milliseconds``, begun in every pass with another, far from the last.
 
-        With ``graphs``, in a CUDA graph too, where the launch is a good part of the time.
+        Before, the GPU works for as long on what comes first, so that none is timed on a GPU that has rested: a rested
+        one has its highest clocks for some tenths of a second. With ``graphs``, in a CUDA graph too, where the
+        launch is a good part of the time.
         """
         names = list(contenders)
-        turn = self._turn % max(1, len(names))
+        turn = round(self._turn * GOLDEN * len(names)) % max(1, len(names))
         self._turn += 1
-        for name in names[turn:] + names[:turn]:
+        names = names[turn:] + names[:turn]
+        if names:
+            self.timer.warm(contenders[names[0]], max(milliseconds, WARM_UP))
+        for name in names:
             times = self.timer.calls(contenders[name], milliseconds)
             self._calls.setdefault(name, []).append(times)
             if graphs and launch_counts(statistics.median(times), launch):

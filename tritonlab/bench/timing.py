@@ -28,6 +28,9 @@ class Timer(Protocol):
     def calls(self, fn: Callable[[], Any], milliseconds: float) -> list[float]:
         """Seconds of single calls of ``fn``, the L2 cache cleared before each, over about ``milliseconds``."""
 
+    def warm(self, fn: Callable[[], Any], milliseconds: float) -> None:
+        """Call ``fn`` over and over for about ``milliseconds``, untimed."""
+
     def graph(self, fn: Callable[[], Any], milliseconds: float) -> list[float] | None:
         """Seconds of a call of ``fn`` inside a CUDA graph, or None when it cannot be captured."""
 
@@ -67,6 +70,13 @@ class GpuTimer:
         count = max(1, min(MOST_CALLS, int(milliseconds / 1e3 / whole)))
         self._rounds(fn, max(1, count // 4), clears)
         return self._rounds(fn, count, clears)[0]
+
+    def warm(self, fn: Callable[[], Any], milliseconds: float) -> None:
+        stop = self.clock() + milliseconds / 1e3
+        while self.clock() < stop:
+            for _ in range(5):
+                fn()
+            self.cuda.synchronize()
 
     def _rounds(self, fn: Callable[[], Any], count: int, clears: int) -> tuple[list[float], float, float]:
         """Seconds of each of ``count`` calls, what the host needed to queue a round, and what a round took in all."""
