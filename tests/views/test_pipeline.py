@@ -78,6 +78,13 @@ def test_steps_and_load_are_checked(wrong):
         pipeline(s.pipelined(2), **wrong)
 
 
+def test_the_first_shown_can_be_chosen_by_its_label():
+    many = [s.pipelined(n) for n in (1, 2, 3)]
+    assert pipeline(many).data["start"] == 0 and pipeline(many, start="3 stages").data["start"] == 2
+    with pytest.raises(ValueError, match="start is '4 stages'; the kernels are labelled '1 stage', '2 stages', '3 stages'"):
+        pipeline(many, start="4 stages")
+
+
 def test_a_loop_that_holds_its_tiles_in_registers_has_no_buffer():
     c = s.pipelined(1, dot=False)
     bare = dataclasses.replace(c, pipeline=dataclasses.replace(c.pipeline, buffers=(), loads=1), shared=0)

@@ -26,7 +26,7 @@ _WHERE = {
     "TARGETS": "limits",
     "compile": "compiling",
     "figure": "record",
-    "figures": "figures",
+    "figures": "sweeps",
     "occupancy": "limits",
     "refusals": "refusing",
     "variants": "compiling",

@@ -23,17 +23,21 @@ class PipelineView(View):
 
 
 def pipeline(
-    compiled: Compiled | Compilations | list[Compiled | Failed] | Mapping[str, Compiled | Failed], steps: int = 8, load: int = 2
+    compiled: Compiled | Compilations | list[Compiled | Failed] | Mapping[str, Compiled | Failed],
+    steps: int = 8,
+    load: int = 2,
+    start: str | None = None,
 ) -> PipelineView:
     """Show which buffer each step's tiles are copied into, when, and which dot waits for them.
 
     ``compiled``: what ``lab.compile`` or ``tritonlab.compiler.variants`` returned, a list of such, or a dict that gives each a label.
     What is drawn is computed from ``Compiled.pipeline``: stages, buffers, copies and waits as the compiler made them. The order
     of events is the compiler's; their lengths are not measured: a load is drawn ``load`` times as long as a dot.
-    ``steps``: of the loop, to begin with, 1 to 16; ``load``: 1 to 6. The view offers both as sliders.
+    ``steps``: of the loop, to begin with, 1 to 16; ``load``: 1 to 6. The view offers both as sliders. ``start``: the label of
+    the kernel that is shown first, "3 stages" (by default the first one that compiled).
 
     ``TypeError`` for anything else; ``ValueError`` for no kernel, for a kernel without a loop that loads tiles, and for steps and load
-    out of range.
+    out of range and for a label that is not there.
     """
     given = _given(compiled)
     for name, value, most in (("steps", steps, MOST_STEPS), ("load", load, 6)):
@@ -42,11 +46,14 @@ def pipeline(
     for label, c in given.items():
         if isinstance(c, Compiled) and c.pipeline is None:
             raise ValueError(f"{c.kernel} for {c.target} has no loop that loads tiles, so there is no pipeline to show{f' ({label})' if label else ''}")
+    if start is not None and start not in given:
+        raise ValueError(f"start is {start!r}; the kernels are labelled {', '.join(map(repr, given))}")
+    first = next((i for i, c in enumerate(given.values()) if isinstance(c, Compiled)), 0)
     data = {
         "steps": steps,
         "most": MOST_STEPS,
         "load": load,
-        "start": next((i for i, c in enumerate(given.values()) if isinstance(c, Compiled)), 0),
+        "start": first if start is None else list(given).index(start),
         "items": [_item(label, c) for label, c in given.items()],
     }
     return PipelineView(data=plain(data), text=_text(given))
@@ -136,7 +143,7 @@ def samples() -> list[tuple[str, PipelineView]]:
 
     return [
         ("pipeline-one", pipeline(pipelined(3))),
-        ("pipeline-stages", pipeline([pipelined(n) for n in (1, 2, 3, 4, 5)])),
+        ("pipeline-stages", pipeline([pipelined(n) for n in (1, 2, 3, 4, 5)], start="4 stages")),
         ("pipeline-targets", pipeline({target: pipelined(3, target) for target in ("sm_80", "sm_90", "sm_100")})),
         ("pipeline-part", pipeline({"K odd": pipelined(3, part=True), "no dot": pipelined(4, dot=False), "all odd": pipelined(3, odd=True)})),
     ]

@@ -1,7 +1,7 @@
 """What the compiler made of every launch of a sweep, in a few figures, kept as a record.
 
 A sweep has more configs than a notebook can compile (about a second each), so they are compiled once, by
-``python -m tritonlab.compiler.figures matmul_configs --target sm_90``, with the Triton that the sweep was timed with.
+``python -m tritonlab.compiler.sweeps matmul_configs --target sm_90``, with the Triton that the sweep was timed with.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["figures", "main"]
 
 SCHEMA = 1
 _DATA = Path(__file__).parent / "data"
-_AGAIN = "make it again: python -m tritonlab.compiler.figures"
+_AGAIN = "make it again: python -m tritonlab.compiler.sweeps"
 
 
 def figures(name: str, target: str = "sm_90") -> Figures:
@@ -93,7 +93,7 @@ def _triton_version() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Compile a sweep and write its figures."""
-    parser = argparse.ArgumentParser(prog="python -m tritonlab.compiler.figures", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tritonlab.compiler.sweeps", description=__doc__)
     parser.add_argument("op", help="a sweep among the kernels, such as matmul_configs")
     parser.add_argument("--target", default="sm_90")
     parser.add_argument("--out", type=Path, help="the file to write (default: where figures() reads it)")
