@@ -38,6 +38,16 @@ def test_the_pipeline_shows_other_numbers_of_stages(book):
     says(tab, view, "not pipelined")
 
 
+def test_the_sweep_changes_its_shape_and_narrows_by_a_knob(book):
+    tab, view = book.tab, book.tab.locator(".tl-view", has_text="clear filters").first
+    view.scroll_into_view_if_needed()
+    says(tab, view, "4096×4096×4096 bfloat16")
+    view.get_by_label("1000³", exact=True).check()
+    says(tab, view, "1000×1000×1000 bfloat16")
+    view.get_by_label("num_stages").select_option("5")
+    says(tab, view, "5 stages")
+
+
 def test_the_broken_twin_is_right_once_its_grid_follows_the_choice(book):
     index, source = cell_with(book, "def negate(x)")
     line = "    grid = (triton.cdiv(x.numel(), 64),)\n"
