@@ -1,5 +1,6 @@
 """The roofline: measured roofs, points from measurements or counts, and its words."""
 
+import sys
 import warnings
 from dataclasses import replace
 
@@ -44,6 +45,32 @@ def test_pairs_and_plain_roofs_are_taken_too():
     view = roofline([(1.0, 1e12), (900.0, 2e14)], roofs=MADE.roofs)
     assert "point 1 at 1 FLOP/byte: 1 TFLOP/s" in repr(view) and view.data["notes"] == []
     assert roofline([(900.0, 2e14)], roofs=MADE.roofs).data["says"].startswith("All lie right of the ridge")
+
+
+def test_a_rate_that_memory_could_not_deliver_is_called_a_caches_work():
+    slope = MADE.roofs.copy.rate
+    said = roofline({"above": (1.0, 1.2 * slope), "below": (1.0, 0.9 * slope)}, roofs=MADE).data["says"]
+    assert said.startswith("1 of 2 points lies above the slope, left of the ridge (137 FLOP per byte)") and "a cache served" in said
+    assert roofline({"above": (1.0, 1.2 * slope)}, roofs=MADE).data["says"].startswith("All lie above the slope")
+    for rate in (1.02 * slope, None):  # within the measurement's own uncertainty; not measured
+        assert "above" not in roofline({"a": (1.0, rate)}, roofs=MADE).data["says"]
+    assert "above" not in roofline({"a": (900.0, 1.2 * MADE.roofs.matmul.rate)}, roofs=MADE).data["says"]
+
+
+def test_long_names_stand_in_more_rows_and_stay_within_the_picture(monkeypatch):
+    module = sys.modules["tritonlab.views.roofline"]
+    figures = []
+
+    def keep(figure, *rest, **more):
+        figures.append(figure)
+        real(figure, *rest, **more)
+
+    real = module.legend
+    monkeypatch.setattr(module, "legend", keep)
+    roofline({f"a rather long name of point number {i}": (1.0 + i, None) for i in range(5)}, roofs=MADE)
+    wide = figures[0]
+    box = wide.legends[0].get_window_extent()
+    assert 0 <= box.x0 and box.x1 <= wide.bbox.width
 
 
 def test_the_same_numbers_give_the_same_bytes_whatever_the_users_settings():

@@ -23,6 +23,13 @@ class RooflineView(Picture, View):
     module = "chart.js"
 
 
+LEGEND_LETTERS = 100
+"""How many letters stand side by side in the wide picture's legend."""
+
+ABOVE = 1.05
+"""A rate so many times what the slope allows counts as above it."""
+
+
 @dataclass(frozen=True)
 class _Point:
     """``rate`` in FLOP/s, or None for what is only counted; ``place`` names the vertical it stands on."""
@@ -64,7 +71,9 @@ def roofline(
         ax = figure.subplots()
         _roofs(ax, ceilings, points, narrow)
         _points(ax, ceilings, points, styles)
-        legend(figure, [ax], 1 if narrow else 4, first=[_in_legend(p) for p in points])
+        shown = [_in_legend(p) for p in points]
+        fitting = max(1, min(4, LEGEND_LETTERS // max(map(len, shown))))
+        legend(figure, [ax], 1 if narrow else fitting, first=shown)
 
     text = f"{', '.join(_said(p) for p in points)}; ridge {_ridge(ceilings):.0f} FLOP/byte; {'; '.join(labels)}".rstrip("; ")
     heights = (450, 340 + 21 * (len(styles) + 1))
@@ -184,6 +193,10 @@ def _says(points: list[_Point], roofs: Roofs) -> str:
     ridge = _ridge(roofs)
     left = [p for p in points if p.intensity < ridge]
     where = f"of the ridge ({ridge:.0f} FLOP per byte)"
+    above = [p for p in left if p.rate and p.rate > ABOVE * _allowed(p.intensity, roofs)]
+    if above:
+        these = "All lie" if len(above) == len(points) else f"{len(above)} of {len(points)} points lie{'s' if len(above) == 1 else ''}"
+        return f"{these} above the slope, left {where}: faster than memory could deliver such bytes, so a cache served a part of them."
     if len(left) == len(points):
         return f"All lie left {where}: moving the bytes takes longer than computing."
     if left:
