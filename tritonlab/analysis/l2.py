@@ -187,7 +187,7 @@ def l2_traffic(
         raise ValueError(f"l2_bytes must be at least 0; got {capacity}")
     at_once = held.sms * programs_per_sm if wave is None else wave
     there = np.flatnonzero(order.inside)
-    first_b = order.num_pid_m  # panels of B are numbered after those of A
+    first_b = int(order.num_pid_m)  # panels of B are numbered after those of A
     panels = np.stack([order.pid_m[there], order.pid_n[there] + first_b], axis=1).astype(np.int64)
     size = np.repeat([tile[0] * K * itemsize, tile[1] * K * itemsize], [order.num_pid_m, order.num_pid_n])
     n_waves = -(-order.programs // at_once)
@@ -253,16 +253,15 @@ def _one_after_another(panels: np.ndarray, size: np.ndarray, first_b: int, capac
     held: OrderedDict[int, None] = OrderedDict()
     sizes, free = size.tolist(), capacity
     fetched = [[0.0] * n_waves, [0.0] * n_waves]
-    for wave, pair in zip(waves.tolist(), panels.tolist()):
-        for panel in pair:
-            if panel in held:
-                held.move_to_end(panel)
-                continue
-            fetched[int(panel >= first_b)][wave] += sizes[panel]
-            held[panel] = None
-            free -= sizes[panel]
-            while free < 0:
-                free += sizes[held.popitem(last=False)[0]]
+    for wave, panel in zip(np.repeat(waves, 2).tolist(), panels.reshape(-1).tolist()):
+        if panel in held:
+            held.move_to_end(panel)
+            continue
+        fetched[panel >= first_b][wave] += sizes[panel]
+        held[panel] = None
+        free -= sizes[panel]
+        while free < 0:
+            free += sizes[held.popitem(last=False)[0]]
     return np.array(fetched).reshape(2, n_waves)
 
 
