@@ -353,3 +353,19 @@ def test_minus_infinity_minus_minus_infinity_in_an_online_softmax():
     assert check(answer(True), given).ok
     reason = rejected(answer(False), given, "wrong_values")
     assert reason.seen != reason.seen and reason.label == "x: 2×16, chosen values"
+
+
+@triton.jit
+def int32_row_kernel(x_ptr, out_ptr, stride):
+    row = tl.program_id(0)
+    tl.store(out_ptr + row, tl.load(x_ptr + (row + 2) * stride))
+
+
+def test_an_offset_that_int32_cannot_hold_is_told_from_one_that_is_too_small():
+    def answer(x):
+        out = torch.empty_like(x)
+        int32_row_kernel[x.shape](x, out, 2**30)
+        return out
+
+    reason = rejected(answer, problem(add_one, vectors(4)), "out_of_bounds")
+    assert reason.offset == -(2**31) and ".to(tl.int64)" in reason.text

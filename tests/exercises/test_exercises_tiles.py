@@ -261,3 +261,11 @@ def test_a_matrix_of_one_column_is_not_read_at_all(tmp_path):
 def test_a_wrong_order_that_reaches_every_tile_is_the_rule_of_its_exercise():
     exercise = lab.exercise("grouped_matmul.grouped")
     assert exercise.check(lambda a, b, GROUP_M: exercise.problem.launcher(a, b, 1)).codes == ("rule",)
+
+
+def test_shared_memory_that_only_the_larger_gpu_has_is_refused_by_name(tmp_path):
+    large = (pair(16, 16, 16),)
+    given = problem(PRODUCT.oracle, large, launcher=launcher_with_names, tolerance=LOOSE, axes=PRODUCT.axes)
+    text = [("BM=8, BN=16, BK=16", "BM=128, BN=128, BK=64, num_stages=4, num_warps=8")]
+    reason = rejected(edited(tmp_path, ANEW, *text), given, "gpu_refuses").reasons[0]
+    assert "shared memory" in reason.text and "That is sm_80; sm_90 would take it." in reason.text

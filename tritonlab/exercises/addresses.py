@@ -1,4 +1,4 @@
-"""Pointers of a tile that go wrong: where a block begins, how its lanes lie apart, how a loop moves it on.
+"""Pointers of a tile that go wrong: where a block begins and how its lanes lie apart.
 
 Each judge looks at the blocks of one outcome whatever the answer's source looks like, and says nothing unless one known
 mistake fits every block of a line.
@@ -12,14 +12,14 @@ from typing import Any
 
 from ..trace.record import Launch
 from .finding import Finding, place
-from .tiles import Block, cdiv, groups, program_ids
+from .tiles import Block, groups, program_ids
 
-__all__ = ["judge_block_start", "judge_chunk_step", "judge_lane_step"]
+__all__ = ["judge_block_start", "judge_lane_step", "point_at", "stride_name", "who"]
 
 Tile = dict[str, int]
 
 
-def _stride_name(launch: Launch, value: int, arg: str) -> str:
+def stride_name(launch: Launch, value: int, arg: str) -> str:
     """The scalar argument that holds a stride, by its name where one has it: "stride_am = 20"; else the value."""
     letter = arg.split("_")[0][:1]
     names = [n for n, v in launch.scalars.items() if v == value and not isinstance(v, bool) and "stride" in n.lower()]
@@ -27,11 +27,13 @@ def _stride_name(launch: Launch, value: int, arg: str) -> str:
     return f"{(own or names)[0]} = {value}" if names else str(value)
 
 
-def _finding(code: str, block: Block, detail: str) -> Finding:
+def point_at(code: str, block: Block, detail: str) -> Finding:
+    """A finding at the first lane of a block."""
     return Finding(code, block.outcome, dict(detail=detail), place(block.access, block.launch, 0), block.number)
 
 
-def _who(block: Block) -> str:
+def who(block: Block) -> str:
+    """The program and the line of a block, in words."""
     return f"program {program_ids(block)}, line {block.access.line}"
 
 
@@ -55,11 +57,11 @@ def judge_lane_step(blocks: list[Block]) -> Finding | None:
         owner = next((f": that is a stride of {a.name}" for a in block.launch.args if a.name != block.arg.name and step != 1 and step in a.strides), "")
         name = block.names[moving.index(axis) - len(moving)]
         detail = (
-            f"In {_who(block)}, lanes {down} in the block are {step} apart in {block.arg.name}{owner}. Its shape is {block.arg.shape} and its "
+            f"In {who(block)}, lanes {down} in the block are {step} apart in {block.arg.name}{owner}. Its shape is {block.arg.shape} and its "
             f"strides are {strides}: from one {name} to the next it is {wanted}. The index along {name} times the stride of {name}, and that "
             "stride handed over under its own name."
         )
-        return _finding("lane_step", block, detail)
+        return point_at("lane_step", block, detail)
     return None
 
 
@@ -158,19 +160,19 @@ def _fitting(block: Block, reference: dict[Any, Tile], axis: int, kind: str, q: 
 
 def _start_finding(block: Block, axis: int, t: int, kind: str, q: int) -> Finding:
     n, s, name, arg = block.lanes[axis], block.arg.strides[axis], block.names[axis], block.arg.name
-    stride, start = _stride_name(block.launch, s, arg), t * n
+    stride, start = stride_name(block.launch, s, arg), t * n
     if kind == "exchanged":
         detail = (
-            f"The strides of {arg} are exchanged: in {_who(block)}, the index along {name} is multiplied by {q}, but its stride is {s}. "
+            f"The strides of {arg} are exchanged: in {who(block)}, the index along {name} is multiplied by {q}, but its stride is {s}. "
             f"The shape of {arg} is {block.arg.shape} and its strides are {block.arg.strides}; each goes with its own index."
         )
-        return _finding("lane_step", block, detail)
-    head = f"In {_who(block)}, the block of {arg} begins at {arg}[{block.origin}]"
+        return point_at("lane_step", block, detail)
+    head = f"In {who(block)}, the block of {arg} begins at {arg}[{block.origin}]"
     right = f"Its tile is number {t} along {name}: index {t}·{n} = {start}" + (f", {start}·{s} = {start * s} elements in." if s > 1 else ".")
     if kind == "twice" and q == s:
         what = f"{start}·{s}·{s} = {start * s * s}: the start is scaled by the stride ({stride}) twice. A block's start is an index, {t}·{n}; multiply by the stride once, last."
     elif kind == "twice":
-        other = _stride_name(block.launch, q, arg)
+        other = stride_name(block.launch, q, arg)
         what = f"index {start}·{q} = {start * q} along {name}: a start that is scaled by a stride already ({other}) is used as an index. A block's start is an index, {t}·{n}; strides come last, once each."
     elif kind == "none":
         what = f"its start along {name}, {t}·{n} = {start}, is added as it is, without the stride ({stride}). It is an index, not a number of elements: multiply it by the stride as the lanes are."
@@ -178,79 +180,4 @@ def _start_finding(block: Block, axis: int, t: int, kind: str, q: int) -> Findin
         what = f"its start along {name} is the tile's number, {t}, itself. Multiply it by the size of a block, {t}·{n}."
     else:
         what = f"index 0 along {name}, where tile 0 begins: the tile's own start is missing."
-    return _finding("block_start", block, f"{head}: {what} {right}")
-
-
-# the loop over K
-
-
-def judge_chunk_step(blocks: list[Block]) -> Finding | None:
-    """A loop whose blocks do not follow each other chunk by chunk, or that ends before the last, partial chunk."""
-    out = {n for b in blocks for n in b.result}
-    for group in groups([b for b in blocks if b.fits and not b.out and not b.access.writes]).values():
-        block = group[0]
-        inner = [a for a, n in enumerate(block.names) if n not in out and block.lanes[a] > 1]
-        if len(inner) != 1 or block.count(inner[0]) < 2:
-            continue
-        sequences: dict[Any, list[Block]] = {}
-        for b in group:
-            sequences.setdefault(b.access.program, []).append(b)
-        found = _jumps(list(sequences.values()), inner[0]) or _too_short(list(sequences.values()), inner[0])
-        if found is not None:
-            return found
-    return None
-
-
-def _jumps(sequences: list[list[Block]], axis: int) -> Finding | None:
-    long = [s for s in sequences if len(s) > 1]
-    if not long:
-        return None
-    block = long[0][0]
-    n, s = block.lanes[axis], block.arg.strides[axis]
-    right = n * s
-    moves = [[b.origin - a.origin for a, b in zip(seq, seq[1:])] for seq in long]
-    if all(m == right for ms in moves for m in ms):
-        return None
-    splits = [v for k, v in {**block.launch.meta, **block.launch.scalars}.items() if "SPLIT" in k.upper() and isinstance(v, int)]
-    every = {m for ms in moves for m in ms}
-    at, name, arg = long[0][1], block.names[axis], block.arg.name
-    head = f"In {_who(at)}, a step of {n} along {name} is {n}·{s} = {right} elements of {arg}"
-    growing = all(ms == [(i + 1) * right for i in range(len(ms))] or ms == [i * right for i in range(len(ms))] for ms in moves)
-    stride = _stride_name(block.launch, s, arg)
-    if every == {0}:
-        text = f"In {_who(at)}, every step of the loop reads the same block of {arg}, from {arg}[{block.origin}] on: its pointers do not move. Advance them by {n}·{s} = {right} elements a step, BLOCK_{name} times the stride."
-    elif growing and max(len(m) for m in moves) > 1:
-        third = next(seq for seq in long if len(seq) > 2)
-        text = f"In {_who(third[2])}, the blocks of {arg} begin at {', '.join(str(b.origin) for b in third[:4])}: each step is longer than the one before. An offset that counts from the start of {name} is added to pointers that have moved already. Keep one of the two."
-        at = third[2]
-    elif every == {2 * right} and 2 not in splits:
-        text = f"{head}, but the block moves by {at.origin - long[0][0].origin}: the chunk's offset is applied twice. Either the pointers move, or the index along {name} does, not both; the mask follows that one."
-    elif len(every) == 1 and (across := next((b for b, r in enumerate(block.arg.strides) if b != axis and r > 1 and every == {n * r}), None)) is not None:
-        text = f"{head}, but the block moves by {n}·{block.arg.strides[across]}, along {block.names[across]}: the step is multiplied by the stride of the other axis."
-    elif s > 1 and every == {n}:
-        text = f"{head}, but the block moves by {n}: the step is added without the stride ({stride})."
-    elif s > 1 and every == {n * s * s}:
-        text = f"{head}, but the block moves by {n * s * s}: the step is scaled by the stride ({stride}) twice."
-    elif every == {s}:
-        text = f"{head}, but the block moves by {s}, one {name}: the loop's counter counts chunks; multiply it by the size of a chunk, {n}."
-    else:
-        return None
-    return _finding("chunk_step", at, text)
-
-
-def _too_short(sequences: list[list[Block]], axis: int) -> Finding | None:
-    """All chunks are read but the last, which the extent does not fill."""
-    block = sequences[0][0]
-    if block.launch.error or block.launch.left_out or block.extents[axis] % block.lanes[axis] == 0:
-        return None
-    tiles = [b.tile() for seq in sequences for b in seq]
-    read = {t[axis] for t in tiles if t is not None}
-    if None in tiles or read != set(range(block.count(axis) - 1)):
-        return None
-    n, extent, name = block.lanes[axis], block.extents[axis], block.names[axis]
-    last = sequences[0][-1]
-    text = (
-        f"In {_who(last)}, the loop over {name} ends after {len(read)} chunk{'s' if len(read) > 1 else ''} of {n}, but {name} = {extent}: "
-        f"the last {extent % n} need a step of their own. {extent} // {n} rounds down; tl.cdiv({name}, {n}) = {cdiv(extent, n)}, or range(0, {name}, {n})."
-    )
-    return _finding("chunk_step", last, text)
+    return point_at("block_start", block, f"{head}: {what} {right}")

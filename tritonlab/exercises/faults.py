@@ -133,6 +133,8 @@ def _cause(error: OutOfBoundsError, launch: Launch | None) -> str:
     node = call_on_line(tree, error.line, error.kind, error.arg)
     if error.low <= error.offset <= error.high:
         return f"{many} Offsets must be index × stride."
+    if error.offset < -(2**30):
+        return f"{many} An offset this far below 0 is a product that int32 cannot hold (2³¹ − 1 at most): widen one factor first, pid.to(tl.int64) * stride."
     if error.offset < error.low:
         return f"{many} An offset is negative: check what is subtracted."
     if node is not None and not has_mask(node, error.kind):

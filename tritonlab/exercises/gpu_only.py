@@ -15,13 +15,14 @@ __all__ = ["launches_of", "refusals"]
 
 AXIS_LIMIT = 65_535
 """Largest extent of grid axes 1 and 2 of a CUDA launch; axis 0 takes 2³¹ − 1."""
-TARGET = "sm_90"
+TARGETS = ("sm_80", "sm_90")
+"""The GPUs that an answer is compiled for."""
 
 
 def refusals(fn: Any, problem: Problem, outcomes: list[Outcome]) -> list[Finding]:
     """The first thing that a GPU would refuse of an answer that came out right: a grid, or a kernel that does not compile.
 
-    ``outcomes`` come simplest first; the launches of the first one that has any are compiled (about a second a kernel).
+    ``outcomes`` come simplest first; the launches of the first one that has any are compiled (about a second a kernel and target).
     """
     for outcome in outcomes:
         for n, launch in enumerate(outcome.trace.launches):
@@ -63,15 +64,17 @@ def _compiled(fn: Any, problem: Problem, outcome: Outcome) -> list[Finding]:
 
     taken = launches_of(fn, problem, outcome)
     try:
-        refused = compiler.refusals(taken, targets=(TARGET,))
+        refused = compiler.refusals(taken, targets=TARGETS)
     except Exception:  # a compiler that is not there, or cannot be run, says nothing about the answer
         return []
     if not refused:
         return []
     first = refused[0]
     hint = f" Way out: {first.hint}." if first.hint else ""
+    alone = {r.target for r in refused if r.kernel == first.kernel} != set(TARGETS)
+    only = f" (That is {first.target}; {' and '.join(t for t in TARGETS if t != first.target)} would take it.)" if alone else ""
     fields: dict[str, Any] = dict(kernel=first.kernel)
     if first.line:
         fields.update(line=first.line, source=first.text.strip())
     numbers = [n for n, launch in enumerate(outcome.trace.launches) if launch.kernel == first.kernel]
-    return [Finding("gpu_refuses", outcome, dict(detail=f"{first.message}.{hint}"), fields, numbers[0] if numbers else 0)]
+    return [Finding("gpu_refuses", outcome, dict(detail=f"{first.message}.{hint}{only}"), fields, numbers[0] if numbers else 0)]

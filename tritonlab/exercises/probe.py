@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from typing import Any, Callable
 
 import numpy as np
 
 from ..trace.record import short
-from .finding import Finding, number, output_args, place
+from .finding import Finding, number, output_args, parsed, place
 from .memory import result_places
 from .problem import Problem
 from .run import Outcome, run_case
@@ -150,10 +152,28 @@ def low_precision_local(fn: Callable[..., Any], problem: Problem, outcome: Outco
         return None
     launch = again.trace.launches[n]
     for step in launch.steps.get(fields["program"], ()):
+        at_ = f"(program {short(step.program)}, line {step.line})"
+        found = dict(fields, line=step.line, source=step.text.strip(), lane=None, arg=None, offset=None)
         if any(launch.accesses[i].kind == "load" for i in step.accesses) and "+=" not in step.text:
             continue
         for local in step.locals:
-            if local.name in step.changed and local.dtype in ("float16", "bfloat16") and (".to(" not in step.text or "+=" in step.text):
-                where = f"{local.name} is {local.dtype} (program {short(step.program)}, line {step.line}): accumulate in float32, and convert once at the end. "
-                return where + text, dict(fields, line=step.line, source=step.text.strip(), lane=None, arg=None, offset=None), n
+            if local.name not in step.changed or local.dtype not in ("float16", "bfloat16"):
+                continue
+            if ".to(" not in step.text or _accumulates(launch, step, local.name):
+                return f"{local.name} is {local.dtype} {at_}: accumulate in float32, and convert once at the end. {text}", found, n
+        narrow = re.search(r"out_dtype\s*=\s*tl\.(b?float16)", step.text)
+        if narrow:
+            where = f"this tl.dot gives {narrow[1]} {at_}: leave out_dtype out, float32 is what it gives by itself."
+            return f"{where} {text}", found, n
     return None
+
+
+def _accumulates(launch: Any, step: Any, name: str) -> bool:
+    """Whether a line in a loop computes a variable from its own old value, and does not only convert it."""
+    tree = parsed(launch, step.function)
+    loops = [w for w in ast.walk(tree) if isinstance(w, (ast.For, ast.While))] if tree is not None else []
+    if not any(w.lineno < step.line <= (w.end_lineno or w.lineno) for w in loops):
+        return False
+    _, _, made = step.text.partition("=")
+    own = re.search(rf"\b{name}\b", made) is not None and any(sign in made for sign in ("+", "-", "*", "dot("))
+    return "+=" in step.text or own

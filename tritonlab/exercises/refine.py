@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Callable
 
-from .addresses import judge_block_start, judge_chunk_step, judge_lane_step
+from .addresses import judge_block_start, judge_lane_step
+from .chunks import judge_chunk_step
 from .finding import Finding
 from .masking import judge_masks
 from .memory import judge_unread

@@ -1,6 +1,6 @@
 """The sum is kept in float16."""
 # rejected with: precision
-# which says: float16
+# which says: acc is float16
 import torch
 import triton
 import triton.language as tl

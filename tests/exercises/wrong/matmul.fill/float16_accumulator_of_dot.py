@@ -1,6 +1,6 @@
 """A float16 accumulator is handed to tl.dot."""
 # rejected with: precision
-# which says: float16
+# which says: acc is tl.float16
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 """Each chunk's product is rounded to float16."""
 # rejected with: precision
-# which says: float16
+# which says: this tl.dot gives float16
 import torch
 import triton
 import triton.language as tl
