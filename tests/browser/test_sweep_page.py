@@ -7,9 +7,10 @@ import pytest
 import tritonlab as lab
 from tritonlab.compiler import figures
 from tritonlab.views import screenshots
-from tritonlab.views.sweep import _played, samples, sweep
+from tritonlab.views.specimens_sweep import swept
+from tritonlab.views.sweep import samples, sweep
 
-MS, FIGURES = _played()
+MS, FIGURES = swept()
 VIEW = sweep(MS, FIGURES)
 BIG = "128×256×64, GROUP_M 8, 8 warps, 4 stages"
 

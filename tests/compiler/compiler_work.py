@@ -1,7 +1,7 @@
 """Work that launches one kernel, for the compiler tests; its tensors hold nothing."""
 
 import torch
-from compiler_kernels import add_kernel, matmul_kernel, row_sum_kernel
+from compiler_kernels import add_kernel, dot_kernel, matmul_kernel, row_sum_kernel
 
 from tritonlab.kernels.matmul import matmul
 
@@ -32,3 +32,11 @@ def course_matmul_work(M=4096, N=4096, K=4096, dtype=torch.float16, **given):
     a, b = torch.empty(M, K, dtype=dtype, device="meta"), torch.empty(K, N, dtype=dtype, device="meta")
     given = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "num_warps": 8, "num_stages": 3} | given
     return lambda: matmul(a, b, **given)
+
+
+def dot_work(block=(128, 128, 64), how="three arguments", num_warps=8):
+    """One program that multiplies float16 tiles of a size."""
+    (m, n, k), K = block, 1024
+    a, b = torch.empty(m, K, dtype=torch.float16, device="meta"), torch.empty(K, n, dtype=torch.float16, device="meta")
+    c = torch.empty(m, n, device="meta")
+    return lambda: dot_kernel[(1,)](a, b, c, K, HOW=how, BLOCK_M=m, BLOCK_N=n, BLOCK_K=k, num_warps=num_warps, num_stages=3)

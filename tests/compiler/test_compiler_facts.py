@@ -3,10 +3,10 @@
 import pytest
 import torch
 import triton
-from compiler_work import add_work, course_matmul_work, matmul_work
+from compiler_work import add_work, course_matmul_work, dot_work, matmul_work
 
 import tritonlab as lab
-from tritonlab.compiler import worker
+from tritonlab.compiler import CompileError, worker
 from tritonlab.compiler.compiling import launches_of
 from tritonlab.compiler.request import request
 from tritonlab.compiler.sass import resources
@@ -127,3 +127,23 @@ def test_a_dot_multiplies_in_the_dtype_it_says(dtype, precision, kind):
     c = lab.compile(course_matmul_work(dtype=getattr(torch, dtype), input_precision=precision, **small), "sm_80")
     assert sum(n for code, n in c.ptx.opcodes.items() if kind in code) > 0
     assert (c.ptx.mma == 0) == (precision == "ieee" and dtype == "float32")
+
+
+def test_adding_a_dot_to_acc_is_the_dot_with_acc_but_not_when_it_is_scaled():
+    three, added, scaled = (lab.compile(dot_work(how=how)) for how in ("three arguments", "sum", "scaled"))
+    assert (three.instructions, three.registers) == (added.instructions, added.registers)
+    assert three.sass.opcodes == added.sass.opcodes and three.sass.count("FADD") == three.sass.count("FFMA") == 0
+    assert scaled.sass.count("FFMA") + scaled.sass.count("FFMA2") >= 32 and scaled.registers > three.registers
+
+
+def test_only_k_of_a_dot_has_a_minimum():
+    c = lab.compile(dot_work((1, 1, 16), num_warps=1), "sm_80")
+    assert c.ptx.mma == 1 and c.fits
+    with pytest.raises(CompileError, match="tl.dot needs K of at least"):
+        lab.compile(dot_work((64, 64, 8), num_warps=4), "sm_80")
+
+
+def test_a_view_that_begins_off_16_bytes_is_as_scalar_as_an_odd_length(odd_add):
+    """Stride 1 is free, though: a launch specialises it."""
+    shifted = lab.compile(add_work(offset=1))
+    assert shifted.ptx.loads == odd_add.ptx.loads == {4: 16}

@@ -10,7 +10,8 @@ from compiler_work import course_matmul_work, matmul_work
 
 import tritonlab as lab
 from tritonlab.compiler import variants
-from tritonlab.compiler.pipeline import Buffer, pipeline, pipelines
+from tritonlab.compiler.pipeline import Buffer
+from tritonlab.compiler.ttgir import pipeline, pipelines
 
 KIB = 1024
 STAGES = [1, 2, 3, 4, 5]
@@ -153,7 +154,9 @@ def test_sm_75_pipelines_nothing():
 
 @pytest.mark.parametrize("target", ["sm_90", "sm_100"])
 def test_descriptors_are_copied_by_tma(target):
-    p = lab.compile(described_work(), target).pipeline
+    c = lab.compile(described_work(), target)
+    p = c.pipeline
+    assert c.ptx.tma >= p.before + p.inside and c.sass.tma > 0 and c.ptx.copies == 0
     assert (p.how, p.stages, p.slots, p.waits) == ("TMA", 3, 3, ())
     assert [(b.name, b.shape, b.slots, b.ahead) for b in p.buffers] == [("a", (128, 64), 3, 2), ("b", (64, 128), 3, 2)]
 

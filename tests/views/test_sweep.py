@@ -10,10 +10,11 @@ import pytest
 from tritonlab.bench.measurement import Failure, Measurements
 from tritonlab.compiler.record import Figure, Figures, figure
 from tritonlab.views import specimens_compiled as s
-from tritonlab.views.sweep import _played, label, samples, sweep
+from tritonlab.views.specimens_sweep import swept
+from tritonlab.views.sweep import label, samples, sweep
 from tritonlab.views.sweep_data import ranked
 
-MS, FIGURES = _played()
+MS, FIGURES = swept()
 CUBE = (4096,) * 3
 
 

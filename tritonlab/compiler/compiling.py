@@ -15,11 +15,11 @@ from ..runtime import Captured, capture
 from . import cache, worker
 from .errors import CompileError, explain
 from .kinds import count
-from .pipeline import pipeline
 from .ptx import read_ptx, trimmed
 from .record import Compilations, Compiled, Failed, FunctionSource
 from .request import Request, check_target, key_of, request, sources
 from .sass import read_sass, resources
+from .ttgir import pipeline
 
 __all__ = ["answers", "compile", "launches_of", "variants"]
 

@@ -55,6 +55,7 @@ class Counts:
     memory (cp.async, LDGSTS), ``tma`` bulk copies by the tensor memory accelerator. ``mma``, ``wgmma`` and ``tcgen05`` are
     tensor core instructions of the warp, the Hopper warp group and Blackwell. ``special`` counts special functions by name
     (``{"ex2": 8}``; the MUFU unit), ``divisions`` divide and remainder instructions (PTX only: SASS has none).
+    ``barriers`` are those at which the program's warps meet (bar.sync); mbarriers in shared memory are among ``kinds``.
     ``local`` are loads and stores of local memory, where spilled registers go. ``opcodes`` holds every instruction.
     """
 

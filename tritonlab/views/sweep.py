@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..bench.measurement import Failure, Measurement, Measurements, Origin, Timing
+from ..bench.measurement import Failure, Measurement, Measurements
 from ..compiler.limits import LIMITS, occupancy
 from ..compiler.record import Compilations, Compiled, Failed, Figure, figure, kib
 from .base import View, plain
@@ -191,39 +191,10 @@ def _text(ms: Measurements, every: list[Case], configs: list[Config]) -> str:
     return "; ".join(parts)
 
 
-def _played() -> tuple[Measurements, list[Figure]]:
-    """A sweep of 36 configs and three shapes by a made-up rule, with figures."""
-    origin = Origin("NVIDIA Sample", "2.13.0", "3.7.1", "2026-11-30T00:00:00Z", "made up for a sample")
-    items, failures, figures = [], [], []
-    for i, (m, n) in enumerate(((32, 32), (64, 64), (128, 64), (128, 128), (128, 256), (256, 256))):
-        for warps in (4, 8):
-            for stages in (1, 3, 4):
-                config = (("BLOCK_M", m), ("BLOCK_N", n), ("BLOCK_K", 64), ("GROUP_M", 8), ("num_warps", warps), ("num_stages", stages))
-                shared = stages * (m + n) * 128
-                registers = min(255, 40 + m * n // (warps * 32))
-                fits = occupancy("sm_90", registers, shared, warps)
-                problem = "" if shared <= 227 * 1024 else f"needs {kib(shared)} of shared memory, and a program on sm_90 gets at most 227 KiB"
-                figures.append(
-                    Figure(config, (), "sm_90", "3.7.1", True, registers, 64 * (registers == 255), shared, 500 + 10 * i, fits.programs, fits.limiter, "wgmma", stages, stages, problem)
-                )  # fmt: skip
-                for size in (512, 4096, 8192):
-                    if problem:
-                        failures.append(Failure("samples", "grouped", (size,) * 3, "bfloat16", "out of resource: shared memory", config))
-                        continue
-                    fill = min(1.0, (size / m) * (size / n) / 264)
-                    rate = 700e12 * fill**0.8 * (m * n / (m + n) / 86) ** 0.45 * {1: 0.6, 3: 1.0, 4: 1.01}[stages] * (1 - 0.3 * (registers == 255))
-                    seconds = 2 * size**3 / min(rate, 760e12) * (1 + 0.01 * ((7 * i + warps + stages) % 5))
-                    timing = Timing(seconds, seconds * 0.985, seconds * 1.02, 50)
-                    counters = (("registers", registers), ("spilled", 0), ("shared", shared))
-                    items.append(Measurement("samples", "grouped", (size,) * 3, "bfloat16", timing, origin, 6 * size**2, 2 * size**3, config=config, counters=counters))  # fmt: skip
-    for size, tflops in ((512, 60), (4096, 720), (8192, 740)):
-        seconds = 2 * size**3 / tflops / 1e12
-        items.append(Measurement("samples", "torch", (size,) * 3, "bfloat16", Timing(seconds, seconds * 0.99, seconds * 1.01, 50), origin, 6 * size**2, 2 * size**3))  # fmt: skip
-    return Measurements(tuple(items), failures=tuple(failures)), figures
-
-
 def samples() -> list[tuple[str, SweepView]]:
     """A made-up sweep with the compiler's figures, one with the driver's, and the smallest."""
-    ms, figures = _played()
+    from .specimens_sweep import swept
+
+    ms, figures = swept()
     two = ms.where(implementation="grouped", config={"BLOCK_M": 128, "num_stages": 3}, shape=(4096,) * 3)
     return [("sweep-compiled", sweep(ms, figures)), ("sweep-driver", sweep(ms)), ("sweep-small", sweep(two))]
