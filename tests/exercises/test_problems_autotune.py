@@ -85,3 +85,12 @@ def test_between_the_tables_shapes_there_are_large_products_and_small_ones():
 def test_what_a_table_says_by_raising_is_shown(tmp_path):
     result = checked(tmp_path, "autotune.table", ("    if triton.cdiv(M, 128)", "    if M > 5000:\n        raise KeyError(M)\n    if triton.cdiv(M, 128)"))
     assert result.codes == ("rule",) and "for 8192×8192×8192 it raises KeyError: 8192" in result.reasons[0].text
+
+
+def test_a_misspelt_key_is_named_at_the_launch_or_before(tmp_path):
+    try:
+        result = checked(tmp_path, "autotune.key", ('key=["n_cols"]', 'key=["n_col"]'))
+    except ValueError as error:  # Triton 3.9: when the decorator runs
+        assert "n_col" in str(error)
+    else:
+        assert result.codes == ("raises",) and "names n_col, which is no parameter" in " ".join(result.reasons[0].text.split())
