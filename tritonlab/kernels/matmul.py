@@ -200,9 +200,10 @@ def matmul_cost(a: torch.Tensor, b: torch.Tensor) -> tuple[int, int]:
     return (elements(a) + elements(b) + M * N) * a.element_size(), 2 * M * N * K
 
 
-def operands(device: str, M: int, N: int, K: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-    """Random a and b, as the bench takes them."""
-    return torch.randn((M, K), device=device, dtype=dtype), torch.randn((K, N), device=device, dtype=dtype)
+def operands(device: str, M: int, N: int, K: int, dtype: torch.dtype, transposed: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """Random a and b, as the bench takes them; ``transposed``: b's columns lie in rows, as a layer's weight.t() has them."""
+    b = torch.randn((N, K) if transposed else (K, N), device=device, dtype=dtype)
+    return torch.randn((M, K), device=device, dtype=dtype), b.t() if transposed else b
 
 
 def torch_with(precision: str, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -218,17 +219,19 @@ def torch_with(precision: str, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor
 def bench_cases() -> Iterator[dict]:
     """The sizes, dtypes and rivals that ``python -m tritonlab bench matmul`` measures."""
     sizes = [(n, n, n) for n in (512, 1024, 2048, 4096, 8192, 16384)]
-    cases = [(size, torch.bfloat16, "", "highest") for size in sizes]
-    cases += [((4096, 4096, 4096), torch.float16, "", "highest")]
-    cases += [(size, torch.float32, precision, rival) for size in sizes[1:4] for precision, rival in (("ieee", "highest"), ("tf32", "high"))]
-    for size, dtype, precision, rival in cases:
+    cases = [(size, torch.bfloat16, "", False) for size in sizes] + [(sizes[3], torch.float16, "", False)]
+    cases += [(size, torch.float32, how, False) for size in sizes[1:4] for how in ("ieee", "tf32")]
+    cases += [(sizes[3], torch.float32, "tf32", True)]
+    for size, dtype, how, transposed in cases:
+        turned = ", b transposed" if transposed else ""
+        rival = "high" if how == "tf32" else "highest"
         yield {
             "shape": size,
             "dtype": dtype,
-            "make": partial(operands, M=size[0], N=size[1], K=size[2], dtype=dtype),
-            "run": {precision: partial(matmul, input_precision=precision)} if precision else matmul,
-            "baselines": {"torch tf32" if rival == "high" else "torch": partial(torch_with, rival)},
+            "make": partial(operands, M=size[0], N=size[1], K=size[2], dtype=dtype, transposed=transposed),
+            "run": {f"{how}{turned}": partial(matmul, input_precision=how)} if how else matmul,
+            "baselines": {f"torch tf32{turned}" if how == "tf32" else "torch": partial(torch_with, rival)},
             "cost": matmul_cost,
-            "accuracy": {"K": size[2], "input_precision": precision or "ieee"},
+            "accuracy": {"K": size[2], "input_precision": how or "ieee"},
             "compile": None,  # torch.compile takes its time, and gives cuBLAS
         }
