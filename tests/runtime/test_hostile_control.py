@@ -430,3 +430,18 @@ def test_nothing_of_the_machinery_shows_in_an_error(arena, refused):
     text = lab.errors.render(error)
     assert "interpreter" not in text and not re.search(r"/tmp|site-packages|runtime/", text)
     assert "-->" in text and "tl.store(out_ptr + offs, 1.0)" in text
+
+
+def test_a_busy_machine_ends_no_launch_that_has_not_worked_for_its_time():
+    from tritonlab.runtime.budget import Clock
+
+    with Clock(0.2) as clock:
+        time.sleep(0.25)  # as if others had the processor
+        assert not clock.up()
+        end = time.thread_time() + 0.25
+        while time.thread_time() < end:
+            pass
+        assert clock.up()
+    with Clock(0.01) as clock:
+        time.sleep(0.06)  # waiting is given four times as long, and no more
+        assert clock.up()
