@@ -59,7 +59,9 @@ export default tl.view({
       const all = plans(), plan = all[which];
       const longest = Math.max(...all.filter(Boolean).map((p) => p.end));
       const small = width < 560, left = small ? 62 : 92, right = 8;
-      const px = (width - left - right) / longest, x = (t) => left + t * px;
+      // One scale for all that were given, unless the dots of this one would get too narrow for their numbers.
+      const fit = (units) => (width - left - right) / units;
+      const px = Math.max(fit(longest), Math.min(fit(plan.end), small ? 18 : 28)), x = (t) => left + t * px;
       const groups = it.groups.length ? it.groups : [{ ahead: 0, slots: 1, bytes: 0, tiles: [] }];
       const rows = [];
       groups.forEach((g, i) => { for (let s = 0; s < g.slots; s++) rows.push({ g, i, s }); });
@@ -82,7 +84,7 @@ export default tl.view({
         const alone = groups.length === 1;
         const name = !g.bytes && !g.tiles.length ? "registers" : alone ? (g.ahead ? `buffer ${s}` : "buffer") : `${names(g).join(", ")}${g.ahead ? ` ${s}` : ""}`;
         el.append(text("", left - 8, y + ROW / 2 + 4, name, { "text-anchor": "end", "font-size": small ? 12 : 13 }));
-        el.append(svg("line", { class: "tl-lane", x1: left, x2: x(longest), y1: y + ROW - 1.5, y2: y + ROW - 1.5 }));
+        el.append(svg("line", { class: "tl-lane", x1: left, x2: width - right, y1: y + ROW - 1.5, y2: y + ROW - 1.5 }));
         el.append(svg("rect", { x: 0, y, width: 0, height: 0, "data-row": `${i}:${s}` }));
       });
       el.append(text("", left - 8, dotTop + ROW / 2 + 4, it.dot ? "dot" : "use", { "text-anchor": "end", "font-size": small ? 12 : 13 }));
