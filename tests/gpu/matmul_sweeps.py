@@ -158,7 +158,7 @@ def wanted() -> list[tuple]:
     for case in cases_of(["grouped_matmul", "matmul"]):
         for name in case.own:
             precision = "tf32" if "tf32" in name else "ieee"
-            chosen = launch_shape(*case.shape, case.dtype.itemsize)
+            chosen = launch_shape(*case.shape, case.dtype.itemsize, precision)
             if "autotuned" in name:
                 M, N, K = case.shape
                 given = {"M": M, "N": N, "K": K, "a_ptr": torch.empty(0, dtype=case.dtype, device="cuda")}

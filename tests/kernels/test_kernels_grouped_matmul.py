@@ -233,6 +233,8 @@ def on_paper(*shape, dtype=torch.bfloat16):
         ((8191, 2049), (2049, 4097), torch.bfloat16, True),
         ((4096, 4096), (4096, 4096), torch.bfloat16, False),  # aligned
         ((4096, 4096), (4096, 4100), torch.bfloat16, True),  # b is not
+        ((4096, 4096), (4096, 4104), torch.bfloat16, True),  # rows begin on 16 bytes, but not on cache lines
+        ((1000, 1000), (1000, 1000), torch.bfloat16, False),  # the same, but over before two copies are
         ((4095, 4096), (4096, 4096), torch.bfloat16, False),  # rows are whole, only their number is odd
         ((4097, 4097), (4097, 4097), torch.float32, False),  # float32 has no fast dot to feed
         ((33, 4097), (4097, 40001), torch.bfloat16, False),  # b would be copied for 33 rows

@@ -207,14 +207,19 @@ def test_tensors_on_two_devices_are_named(only_gpu):
         matmul(ok, ok.t().to(only_gpu))
 
 
-@pytest.mark.parametrize("itemsize", [2, 4])
+@pytest.mark.parametrize("itemsize, precision", [(2, "ieee"), (4, "ieee"), (4, "tf32")])
 @pytest.mark.parametrize("size", [(1, 1, 1), (512, 512, 512), (1000, 1000, 1000), (8192, 8192, 8192), (16, 16384, 64), (16384, 16, 64)], ids=str)
-def test_the_table_gives_a_tile_and_options_that_a_program_can_have(size, itemsize):
-    chosen = launch_shape(*size, itemsize)
+def test_the_table_gives_a_tile_and_options_that_a_program_can_have(size, itemsize, precision):
+    chosen = launch_shape(*size, itemsize, precision)
     assert list(chosen) == ["BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages"]
     buffers = (chosen["BLOCK_M"] + chosen["BLOCK_N"]) * chosen["BLOCK_K"] * itemsize * chosen["num_stages"]
     assert buffers <= 227 * 1024 and chosen["num_warps"] in (1, 2, 4, 8)
-    assert 4 * chosen["BLOCK_M"] * chosen["BLOCK_N"] <= chosen["num_warps"] * 32 * 128 * 4  # an accumulator of 128 registers a thread
+    assert chosen["BLOCK_M"] * chosen["BLOCK_N"] <= chosen["num_warps"] * 32 * 128  # an accumulator of 128 registers a thread
+
+
+def test_the_table_gives_large_tiles_where_there_are_enough_of_them():
+    tiles = [tuple(launch_shape(n, n, n, 2).values())[:3] for n in (512, 1024, 1280, 2048, 8192)]
+    assert tiles == [(64, 64, 128), (64, 128, 128), (128, 128, 64), (128, 256, 64), (128, 256, 64)]
 
 
 @pytest.mark.parametrize("implementation", ["grouped", "2-D grid", "2-D grid, axes swapped"])

@@ -211,6 +211,7 @@ def bench_cases() -> Iterator[dict]:
     even = [(n, n, n) for n in (512, 1024, 2048, 4096, 8192, 16384)]
     even += [(16384, 512, 8192), (512, 16384, 8192), (16384, 16384, 1024)]
     odd = [(8191, 4097, 2049), (1000, 1000, 1000), (1001, 1001, 1001), (2047, 2047, 2047), (4095, 4095, 4095), (4097, 4097, 4097), (4096, 4096, 4097)]
+    odd += [(2040, 2040, 2040), (4104, 4104, 4104), (4112, 4112, 4112)]  # multiples of 8, and of 16, that are no cache lines
     cases = [(size, torch.bfloat16) for size in even + odd] + [(size, torch.float16) for size in (*even[1:5], odd[0])]
     plain = {"tiled": matmul, "grouped": partial(grouped_matmul, pad=False), "autotuned": autotuned_matmul}
     for size, dtype in cases:
