@@ -356,4 +356,5 @@ def test_large_shapes_compiled(dtype, size, only_gpu, agrees):
     assert torch.equal(out, matmul(a, b))
     for more in ({}, {"pad": True}):
         agrees("matmul", grouped_matmul(a, b, **more), exact, K=K)
-    agrees("matmul", autotuned_matmul(a, b), exact, K=K)
+    if dtype is torch.bfloat16:
+        agrees("matmul", autotuned_matmul(a, b), exact, K=K)
