@@ -36,12 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=STEPS, default=STEPS, help="steps to run (default: all)")
     parser.add_argument("--ops", nargs="*", default=[], help="ops to bench (default: all that are declared)")
     parser.add_argument("--runs", type=int, default=2, help="how often to bench (default 2)")
+    parser.add_argument("--workers", type=int, default=0, help="processes for the tests, most of whose time is compiling (needs pytest-xdist; default: one)")
     options = parser.parse_args(argv)
     out = options.out or Path(tempfile.mkdtemp(prefix="tritonlab-gpu-"))
     out.mkdir(parents=True, exist_ok=True)
     print(environment(), flush=True)
     steps: dict[str, Callable[[], str]] = {
-        "tests": lambda: compiled_tests(out),
+        "tests": lambda: compiled_tests(out, options.workers),
         "bench": lambda: benches(out, options.ops, options.runs),
         "notebooks": lambda: notebooks(ROOT / "notebooks", out),
     }
@@ -78,9 +79,10 @@ def run(command: Sequence[str], log: Path) -> int:
         return process.wait()
 
 
-def compiled_tests(out: Path) -> str:
+def compiled_tests(out: Path, workers: int = 0) -> str:
     """The kernel tests on the GPU (their interpreted halves run anywhere), and all tests marked gpu."""
     pytest = [sys.executable, "-m", "pytest", "--gpu", "-q", "-p", "no:cacheprovider", "--override-ini=testpaths="]
+    pytest += ["-n", str(workers)] if workers else []
     kernels = run([*pytest, "tests/kernels", "-k", "not cpu"], out / "kernel_tests.log")
     # only the files that have some: others may import what this machine lacks (a browser)
     mark = re.compile(r"^\s*(@|pytestmark = |pytest\.param\(.*)pytest\.mark\.gpu", re.MULTILINE)
