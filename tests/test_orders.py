@@ -52,6 +52,66 @@ def branching_pid(pid, num_pid_m, num_pid_n):
     return row, 0
 
 
+@triton.jit
+def divided_pid(pid, num_pid_m, num_pid_n):
+    return pid / num_pid_n, pid % num_pid_n
+
+
+@triton.jit
+def one_number_pid(pid, num_pid_m, num_pid_n):
+    return pid // num_pid_n
+
+
+@triton.jit
+def three_numbers_pid(pid, num_pid_m, num_pid_n):
+    return pid // num_pid_n, pid % num_pid_n, pid
+
+
+@triton.jit
+def nothing_pid(pid, num_pid_m, num_pid_n):
+    pid // num_pid_n
+
+
+@triton.jit
+def stub_pid(pid, num_pid_m, num_pid_n):
+    return pid // num_pid_n, ...
+
+
+@triton.jit
+def true_pid(pid, num_pid_m, num_pid_n):
+    return pid > 1, 0
+
+
+@triton.jit
+def spread_pid(pid, num_pid_m, num_pid_n):
+    return pid[:, None], 0
+
+
+@triton.jit
+def asking_pid(pid, num_pid_m, num_pid_n):
+    pid = tl.program_id(0)
+    return pid // num_pid_n, pid % num_pid_n
+
+
+@triton.jit
+def endless_pid(pid, num_pid_m, num_pid_n):
+    i = 0
+    while i < 1:
+        i += 0
+    return i, i
+
+
+@triton.jit
+def printing_pid(pid, num_pid_m, num_pid_n):
+    print("pid", pid)
+    return pid // num_pid_n, pid % num_pid_n
+
+
+@triton.jit
+def default_pid(pid, num_pid_m, num_pid_n, GROUP_M: tl.constexpr = 2):
+    return pid // num_pid_n, pid % num_pid_n
+
+
 def test_every_grouped_order_is_one_to_one_and_the_documented_one():
     for m, n, group in itertools.product(range(1, 13, 2), range(1, 13, 3), (1, 2, 3, 5, 12, 14)):
         order = lab.pid_order(grouped_pid, m, n, group)
@@ -109,6 +169,17 @@ def test_a_million_programs_are_asked_in_one_launch_and_no_more():
         ((grouped_pid, 2, 2, 0), ValueError, "GROUP_M must be at least 1; got 0"),
         ((grouped_pid, 2, 2.5, 1), TypeError, "num_pid_n must be a whole number; got 2.5"),
         ((grouped_pid, 2, 2), TypeError, "grouped_pid takes pid, num_pid_m, num_pid_n, GROUP_M; it is called with pid, num_pid_m, num_pid_n$"),
+        ((grouped_pid, 2, 2, -1), ValueError, "GROUP_M must be at least 1; got -1"),
+        ((grouped_pid, 2, 2, 2**31), ValueError, "GROUP_M must be at most 2,147,483,647; got 2,147,483,648"),
+        ((grouped_pid, 2, None, 1), TypeError, "num_pid_n must be a whole number; got None"),
+        ((divided_pid, 2, 2), TypeError, "divided_pid returned a block of fp32 for pid_m; it must be a whole number; / gives fractions, // whole numbers"),
+        ((one_number_pid, 2, 2), TypeError, "one_number_pid returned a block of int32; it must return two whole numbers, pid_m and pid_n"),
+        ((three_numbers_pid, 2, 2), TypeError, "three_numbers_pid returned 3 values; it must return two"),
+        ((nothing_pid, 2, 2), TypeError, "nothing_pid returned nothing; it must return two"),
+        ((stub_pid, 2, 2), TypeError, r"stub_pid returned \.\.\. for pid_n; it must be a whole number$"),
+        ((true_pid, 2, 2), TypeError, "true_pid returned a block of int1 for pid_m; it must be a whole number$"),
+        ((spread_pid, 2, 2), TypeError, r"spread_pid returned a block of shape \(4, 1\) for pid_m; it must have one number for each pid"),
+        ((asking_pid, 2, 2), ValueError, "asking_pid asks tl.program_id itself; pid_order hands it all pids at once"),
         ((row_pid, 2, 2, 4), TypeError, "row_pid takes pid, num_pid_m, num_pid_n; it is called with pid, num_pid_m, num_pid_n, GROUP_M"),
     ],
 )
@@ -120,3 +191,19 @@ def test_what_cannot_be_asked_says_why(args, error, words):
 def test_an_if_on_the_block_of_pids_is_refused_with_the_line():
     with pytest.raises(Exception, match="`if` on a block"):
         lab.pid_order(branching_pid, 3, 1)
+
+
+def test_an_endless_loop_is_stopped():
+    with lab.limits(seconds=0.2), pytest.raises(lab.errors.BudgetError, match="endless_pid .* was stopped"):
+        lab.pid_order(endless_pid, 2, 2)
+    assert lab.pid_order(row_pid, 2, 2).one_to_one
+
+
+def test_a_function_may_print_and_may_have_defaults(capsys):
+    assert lab.pid_order(printing_pid, 2, 2).one_to_one and "pid" in capsys.readouterr().out
+    assert lab.pid_order(default_pid, 2, 2).one_to_one and lab.pid_order(default_pid, 2, 2, 3).GROUP_M == 3
+
+
+def test_sizes_of_numpy_and_torch_are_whole_numbers_too():
+    order = lab.pid_order(grouped_pid, np.int64(5), torch.tensor(4), np.int32(2))
+    assert order == lab.pid_order(grouped_pid, 5, 4, 2) and type(order.num_pid_m) is int

@@ -153,8 +153,22 @@ def test_it_tells_its_model_and_its_figures():
         ({"programs_per_sm": 0}, "programs_per_sm must be at least 1"),
         ({"wave": 0}, "wave must be at least 1; got 0"),
         ({"l2_bytes": -1}, "l2_bytes must be at least 0; got -1"),
+        ({"order": None}, "order is a NoneType; it is a PidOrder, as lab.pid_order and tile_order return it"),
+        ({"gpu": ["H200"]}, r"gpu is \['H200'\]; known are T4"),
+        ({"tile": 64}, r"tile is 64; it is \(BLOCK_M"),
+        ({"tile": "abc"}, r"tile is 'abc'; it is \(BLOCK_M"),
+        ({"tile": (64.0, 64, 32)}, "BLOCK_M must be a whole number; got 64.0"),
+        ({"tile": (64, 64, 10**6)}, "BLOCK_K must be at most 65,536; got 1,000,000"),
+        ({"K": 2.5}, "K must be a whole number; got 2.5"),
+        ({"K": float("nan")}, "K must be a whole number; got nan"),
+        ({"K": 10**30}, "K must be at most 2,147,483,647"),
+        ({"K": 2**31 - 1, "tile": (65_536, 65_536, 1), "itemsize": 16, "order": grouped(64, 64, 1)}, "K is too large: 4,096 programs"),
+        ({"itemsize": 0.5}, "itemsize must be a whole number; got 0.5"),
+        ({"programs_per_sm": 1.5}, "programs_per_sm must be a whole number; got 1.5"),
+        ({"wave": 10**30}, "wave must be at most 2,147,483,647"),
+        ({"l2_bytes": "x"}, "l2_bytes must be a whole number; got 'x'"),
     ],
 )
 def test_what_cannot_be_modelled_names_the_argument(change, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((TypeError, ValueError), match=words):
         l2_traffic(**({"order": grouped(2, 2, 1), "tile": TILE, "K": 64} | change))

@@ -50,6 +50,14 @@ def test_arrays_are_copied_frozen_and_of_one_length():
         PidOrder("f", 2, 1, given, np.zeros(3))
     with pytest.raises(ValueError, match="num_pid_n must be at least 1; got 0"):
         PidOrder("f", 2, 0, given, given)
+    with pytest.raises(TypeError, match="num_pid_m must be a whole number; got 2.5"):
+        PidOrder("f", 2.5, 1, given, given)
+    for wrong in (0.5, float("nan"), 2**40):
+        with pytest.raises(ValueError, match="pid_n must hold whole numbers of 32 bits; got"):
+            PidOrder("f", 2, 1, given, [0, wrong])
+    for wrong, error in ((-1, ValueError), (1.5, TypeError)):
+        with pytest.raises(error, match="k_tiles must be"):
+            order.tile_loads(0, 2, wrong)
 
 
 def stored(by_hand, tiles, shape=(5, 7), block=(2, 4), strides=None, grid=None):

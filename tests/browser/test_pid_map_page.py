@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tritonlab.analysis import PidOrder
@@ -211,3 +212,22 @@ def test_a_narrow_page_is_not_wider_than_its_window(show, view, dark):
     tab = show(view, 480, dark)
     assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert tab.evaluate("[...document.querySelectorAll('.tl-picture svg text')].every((t) => t.getBoundingClientRect().right <= document.querySelector('.tl-view').getBoundingClientRect().right)")
+
+
+def test_a_million_tiles_in_one_row_are_drawn(show):
+    tab = show(pid_map(_played(1, 1_000_000, 1), wave=400_000), 480)
+    assert says(tab).startswith("Programs 0 … 399\u202f999 (wave 0 of 0 … 2) need these panels: 1 of A + 400\u202f000 of B.")
+    spots = "() => { const c = document.querySelector('.tl-pidmap canvas'), r = document.querySelector('.tl-pidmap').tlPidMap.places[0], s = c.width / parseFloat(c.style.width); return [0.2, 0.8].map((f) => [...c.getContext('2d').getImageData((r.x + r.cw * r.columns * f) * s, (r.y + r.ch / 2) * s, 1, 1).data].slice(0, 3)); }"
+    wave, later = tab.evaluate(spots)
+    assert wave == WAVE and later != WAVE
+
+
+def test_a_map_of_100000_faults_is_drawn_at_once(show):
+    pids = np.arange(400 * 400)
+    order = PidOrder("halved", 400, 400, pids // 800, pids // 2 % 400)
+    tab = show(pid_map(order, wave=132))
+    assert says(tab).startswith("halved: 80,000 tiles never visited, 80,000 tiles visited more than once.")
+    tab.evaluate("document.querySelector('.tl-pidmap').tlPidMap.go(5000)")
+    settle(tab)
+    bottom = "() => { const c = document.querySelector('.tl-pidmap canvas'), r = document.querySelector('.tl-pidmap').tlPidMap.places[0], s = c.width / parseFloat(c.style.width); return [...c.getContext('2d').getImageData((r.x + r.cw * 200) * s, (r.y + r.ch * 300) * s, 1, 1).data].slice(0, 3); }"
+    assert tab.evaluate(bottom) == [0xC6, 0x28, 0x28], "tiles without a program are filled"

@@ -64,6 +64,12 @@ def test_what_a_wrong_order_leaves_out_or_does_twice_is_in_the_data():
     assert order["faults"] == ["2 tiles never visited", "1 tile visited more than once", "1 program outside"]
 
 
+def test_one_tile_is_one_program():
+    assert repr(pid_map(_played(1, 1, 3), (64, 64, 32), np.int64(4096))) == (
+        "<PidMapView GROUP_M = 3 1×1 tiles, first program touches 1 + 1 panels, from memory 1.05 MB in step and 1.05 MB one after another>"
+    )
+
+
 def test_a_trace_is_drawn_in_the_order_of_its_stores():
     trace = specimens.matmul(96, 64, 32)
     order = tile_order(trace)
@@ -82,7 +88,14 @@ def test_a_trace_is_drawn_in_the_order_of_its_stores():
         ((NINE, (32, 32, 32)), {}, ValueError, r"tile and K go together; got tile=\(32, 32, 32\) and K=None"),
         ((NINE,), {"gpu": "H300"}, ValueError, "gpu is 'H300'; known are T4, A100, H100, H200"),
         ((NINE,), {"wave": 0}, ValueError, "wave must be at least 1; got 0"),
-        ((NINE,), {"launched": 82}, ValueError, "launched must be 0 … 81; got 82"),
+        ((NINE,), {"launched": 82}, ValueError, "launched must be at most 81; got 82"),
+        ((NINE,), {"launched": 2.5}, TypeError, "launched must be a whole number; got 2.5"),
+        ((NINE,), {"gpu": ["H200"]}, ValueError, "known are T4, A100, H100, H200"),
+        ((NINE, (32, 32), 64), {}, ValueError, r"tile is \(32, 32\); it is \(BLOCK_M, BLOCK_N, BLOCK_K\)"),
+        ((NINE, 32, 64), {}, ValueError, "tile is 32; it is"),
+        ((NINE, (32, 32, 0.5), 64), {}, TypeError, "BLOCK_K must be a whole number; got 0.5"),
+        ((NINE, (32, 32, 32), 2.5), {}, TypeError, "K must be a whole number; got 2.5"),
+        ((NINE, (32, 32, 32), "x"), {}, TypeError, "K must be a whole number; got 'x'"),
         ((NINE, (32, 32, 32), 0), {}, ValueError, "K must be at least 1; got 0"),
         ((PidOrder("f", 1, 1, [], []),), {}, ValueError, "an order has no programs"),
     ],

@@ -14,17 +14,20 @@ Left out: stores of C, the cache's lines and sets, and that the H200's L2 has tw
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..trace.record import _freeze, _Record
-from .pids import PidOrder
+from .pids import PidOrder, whole
 from .text import count, table
 
-__all__ = ["GPUS", "SCHEDULES", "Gpu", "L2Traffic", "l2_traffic"]
+__all__ = ["GPUS", "SCHEDULES", "Gpu", "L2Traffic", "gpu_named", "l2_traffic", "tile_sizes"]
 
 SCHEDULES = ("in step", "one after another")
+MOST = 2**31 - 1
+"""What K and the programs at once may be."""
 
 
 @dataclass(frozen=True)
@@ -171,21 +174,20 @@ def l2_traffic(
     on the whole GPU instead, and ``l2_bytes`` another size of the cache. Every panel counts as whole, also at the matrix's edge;
     programs outside the matrix load nothing.
 
-    ``ValueError`` names the argument that is out of range, and the GPUs and schedules that there are.
+    ``TypeError`` and ``ValueError`` name the argument that is no such thing or out of range, and the GPUs and schedules that there are.
     """
-    held = _gpu(gpu)
+    if not isinstance(order, PidOrder):
+        raise TypeError(f"order is a {type(order).__name__}; it is a PidOrder, as lab.pid_order and tile_order return it")
+    held = gpu_named(gpu)
     if schedule not in SCHEDULES:
         raise ValueError(f"schedule is {schedule!r}; it is one of {', '.join(map(repr, SCHEDULES))}")
-    if len(tile) != 3:
-        raise ValueError(f"tile is {tile!r}; it is (BLOCK_M, BLOCK_N, BLOCK_K)")
-    sizes = {"BLOCK_M": tile[0], "BLOCK_N": tile[1], "BLOCK_K": tile[2], "K": K, "itemsize": itemsize, "programs_per_sm": programs_per_sm}
-    for name, value in (sizes | {"wave": 1 if wave is None else wave}).items():
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1; got {value}")
-    capacity = held.l2_bytes if l2_bytes is None else l2_bytes
-    if capacity < 0:
-        raise ValueError(f"l2_bytes must be at least 0; got {capacity}")
-    at_once = held.sms * programs_per_sm if wave is None else wave
+    tile = tile_sizes(tile)
+    K, itemsize = whole("K", K, 1, MOST), whole("itemsize", itemsize, 1, 16)
+    capacity = held.l2_bytes if l2_bytes is None else whole("l2_bytes", l2_bytes, 0)
+    at_once = held.sms * whole("programs_per_sm", programs_per_sm, 1, MOST)
+    at_once = at_once if wave is None else whole("wave", wave, 1, MOST)
+    if order.programs * (tile[0] + tile[1]) * K * itemsize >= 2**63:
+        raise ValueError(f"K is too large: {order.programs:,} programs × ({tile[0]} + {tile[1]}) × {K:,} × {itemsize} bytes is no 64-bit number")
     there = np.flatnonzero(order.inside)
     first_b = int(order.num_pid_m)  # panels of B are numbered after those of A
     panels = np.stack([order.pid_m[there], order.pid_n[there] + first_b], axis=1).astype(np.int64)
@@ -201,7 +203,7 @@ def l2_traffic(
     a_panels = np.array([int((w < first_b).sum()) for w in waves], dtype=np.int64)
     return L2Traffic(
         order=order, schedule=schedule, gpu=held, l2_bytes=capacity, wave=at_once,
-        tile=tuple(tile), K=K, itemsize=itemsize, panel_a=int(tile[0] * K * itemsize), panel_b=int(tile[1] * K * itemsize),
+        tile=tile, K=K, itemsize=itemsize, panel_a=int(tile[0] * K * itemsize), panel_b=int(tile[1] * K * itemsize),
         a_panels=a_panels,
         b_panels=np.array([w.size for w in waves], dtype=np.int64) - a_panels,
         asked=np.diff(cuts) * int((tile[0] + tile[1]) * K * itemsize),
@@ -265,9 +267,18 @@ def _one_after_another(panels: np.ndarray, size: np.ndarray, first_b: int, capac
     return np.array(fetched).reshape(2, n_waves)
 
 
-def _gpu(gpu: str | Gpu) -> Gpu:
+def tile_sizes(tile: Sequence[int]) -> tuple[int, int, int]:
+    """(BLOCK_M, BLOCK_N, BLOCK_K) as ints, each 1 … 65,536; the errors name the one that is not."""
+    if isinstance(tile, str) or not isinstance(tile, Sequence) or len(tile) != 3:
+        raise ValueError(f"tile is {tile!r}; it is (BLOCK_M, BLOCK_N, BLOCK_K)")
+    m, n, k = (whole(name, value, 1, 65_536) for name, value in zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), tile))
+    return m, n, k
+
+
+def gpu_named(gpu: str | Gpu) -> Gpu:
+    """A GPU of ``GPUS`` by its name, or the one given; ``ValueError`` names those there are."""
     if isinstance(gpu, Gpu):
         return gpu
-    if gpu not in GPUS:
+    if not isinstance(gpu, str) or gpu not in GPUS:
         raise ValueError(f"gpu is {gpu!r}; known are {', '.join(GPUS)}")
     return GPUS[gpu]

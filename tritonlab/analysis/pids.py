@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +12,20 @@ from ..trace.record import Launch, Trace, _freeze, _Record
 from .lanes import as_launch
 from .text import count, table
 
-__all__ = ["PidOrder", "tile_order"]
+__all__ = ["PidOrder", "tile_order", "whole"]
+
+
+def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """``value`` as an int; ``TypeError`` for what is no whole number, ``ValueError`` for one out of range, by its name."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number; got {value!r}") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}; got {number}")
+    if most is not None and number > most:
+        raise ValueError(f"{name} must be at most {most:,}; got {number:,}")
+    return number
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,7 +35,7 @@ class PidOrder(_Record):
     ``function``: who computed it. ``GROUP_M``: what it was given, or None. ``pid_m``, ``pid_n``: int32 [programs], as
     computed: a wrong function may leave tiles out, take some twice, or go outside.
 
-    ``ValueError`` for sizes below 1 and arrays that are not of one length.
+    ``ValueError`` for sizes below 1, tiles that are no whole numbers of 32 bits, and arrays that are not of one length.
     """
 
     function: str
@@ -32,10 +47,14 @@ class PidOrder(_Record):
 
     def __post_init__(self) -> None:
         for name in ("num_pid_m", "num_pid_n"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1; got {getattr(self, name)}")
+            object.__setattr__(self, name, whole(name, getattr(self, name), 1))
         for name in ("pid_m", "pid_n"):
-            array = np.array(getattr(self, name), dtype=np.int32).reshape(-1)
+            given = np.asarray(getattr(self, name)).reshape(-1)
+            with np.errstate(invalid="ignore"):
+                array = given.astype(np.int32)
+            if not np.array_equal(array, given):
+                wrong = given[array != given][0]
+                raise ValueError(f"{name} must hold whole numbers of 32 bits; got {wrong}")
             object.__setattr__(self, name, array)
             _freeze(array)
         if self.pid_m.size != self.pid_n.size:
@@ -88,7 +107,7 @@ class PidOrder(_Record):
 
     def tile_loads(self, start: int, stop: int | None, k_tiles: int) -> int:
         """Tiles of A and B that programs start … stop - 1 need, each counted once; ``k_tiles``: tiles of a panel along K."""
-        return sum(len(panel) for panel in self.panels(start, stop)) * k_tiles
+        return sum(len(panel) for panel in self.panels(start, stop)) * whole("k_tiles", k_tiles, 0)
 
     @property
     def faults(self) -> tuple[str, ...]:

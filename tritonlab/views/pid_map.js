@@ -109,7 +109,7 @@ export default tl.view({
         tl.svg("text", { x: x - LEFT + 2, y: top + 13, "font-size": 13, "font-weight": 700 }, order.title),
         tl.svg("text", { x: x - 6 - STRIP / 2, y: y - 10, "font-size": 12, "text-anchor": "middle", "font-weight": 700 }, "B"),
         tl.svg("text", { x: x - 6 - STRIP / 2, y: y + box.h + 13, "font-size": 12, "text-anchor": "middle", "font-weight": 700 }, "A"),
-        tl.svg("text", { x: info.x, y: info.y + 9, "font-size": 12, class: "tl-pidmap-panels" }, `panels: A ${nA} of ${order.m}, B ${nB} of ${order.n}`),
+        tl.svg("text", { x: info.x, y: info.y + 9, "font-size": 12, class: "tl-pidmap-panels" }, `panels: A ${tl.group(nA)} of ${tl.group(order.m)}, B ${tl.group(nB)} of ${tl.group(order.n)}`),
       ];
       return [...lines, ...bars(info, order)];
     };

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.l2 import GPUS, SCHEDULES, Gpu, L2Traffic, l2_traffic
-from ..analysis.pids import PidOrder, tile_order
+from ..analysis.l2 import MOST, SCHEDULES, Gpu, L2Traffic, gpu_named, l2_traffic, tile_sizes
+from ..analysis.pids import PidOrder, tile_order, whole
+from ..analysis.text import count
 from ..trace.record import Launch, Trace
 from .base import View, pack
 
@@ -48,26 +49,23 @@ def pid_map(
     ``lab.analysis.GPUS`` or a ``Gpu``. ``programs_per_sm``: programs that an SM holds at once; a wave is as many on all
     SMs, or ``wave`` programs. ``launched``: programs launched at first; the first wave if left out.
 
-    ``TypeError`` for what is no order; ``ValueError`` for none or more than 9, for K without a tile, and what ``l2_traffic`` refuses.
+    ``TypeError`` for what is no order or no whole number; ``ValueError`` for none or more than 9, for K without a tile, and what ``l2_traffic`` refuses.
     """
     named = _named(orders)
     if (tile is None) != (K is None):
         raise ValueError(f"tile and K go together; got tile={tile!r} and K={K!r}")
-    held = gpu if isinstance(gpu, Gpu) else GPUS.get(gpu)
-    if held is None:
-        raise ValueError(f"gpu is {gpu!r}; known are {', '.join(GPUS)}")
-    for name, value in (("programs_per_sm", programs_per_sm), ("wave", 1 if wave is None else wave)):
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1; got {value}")
-    at_once = held.sms * programs_per_sm if wave is None else wave
+    held = gpu_named(gpu)
+    if tile is not None:
+        tile, K = tile_sizes(tile), whole("K", K, 1, MOST)
+    at_once = held.sms * whole("programs_per_sm", programs_per_sm, 1, MOST)
+    at_once = at_once if wave is None else whole("wave", wave, 1, MOST)
     longest = max(order.programs for order in named.values())
-    if launched is not None and not 0 <= launched <= longest:
-        raise ValueError(f"launched must be 0 … {longest}; got {launched}")
+    launched = min(at_once, longest) if launched is None else whole("launched", launched, 0, longest)
     data: dict[str, Any] = {
         "wave": at_once,
-        "launched": min(at_once, longest) if launched is None else launched,
+        "launched": launched,
         "gpu": held.name,
-        "tile": None if tile is None else [int(b) for b in tile],
+        "tile": None if tile is None else list(tile),
         "k_tiles": None if tile is None else -(-K // tile[2]),
         "schedules": list(SCHEDULES),
         "model": "",
@@ -165,7 +163,8 @@ def _summary(data: dict[str, Any], named: dict[str, PidOrder]) -> str:
         rows, columns = order.panels(0, data["wave"])
         text = f"{shown['title']} {order.num_pid_m}×{order.num_pid_n} tiles"
         text += f", {', '.join(order.faults)}" if order.faults else ""
-        text += f", first {min(data['wave'], order.programs):,} programs touch {len(rows)} + {len(columns)} panels"
+        n = min(data["wave"], order.programs)
+        text += f", first {count(n, 'program') if n > 1 else 'program'} {'touch' if n > 1 else 'touches'} {len(rows)} + {len(columns)} panels"
         if shown["traffic"]:
             text += ", from memory " + " and ".join(f"{_gb(t['memory'])} {s}" for t, s in zip(shown["traffic"], data["schedules"]))
         parts.append(text)

@@ -7,7 +7,7 @@
 //   tl.paintPanels(ctx, lit, x, y, w, h, looks, down)      a strip of panels, those lit that are touched
 Object.assign(tl, (() => {
   const RAMP = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
-  const WAVE = "#CC79A7", OUT = 3;
+  const WAVE = "#CC79A7", OUT = 3, MOST = 4096, MARKED = 3000; // MOST: pixels a side of a picture; MARKED: tiles marked one by one
   const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
   const ramp = RAMP.map(rgb);
   const mix = (a, b, f) => a.map((v, i) => v + (b[i] - v) * f);
@@ -20,7 +20,7 @@ Object.assign(tl, (() => {
       const at = (i / 255) * (ramp.length - 1), k = Math.min(ramp.length - 2, Math.floor(at));
       return packed(mix(bg, mix(ramp[k], ramp[k + 1], at - k), light));
     });
-    return { done: shades(0.85), later: shades(0.22), wave: packed(rgb(WAVE)), none: packed(mix(bg, ink, 0.08)), css: { wave: WAVE, bg: `rgb(${bg})`, ink: `rgb(${ink})`, idle: `rgb(${mix(bg, ink, 0.12).map(Math.round)})`, error } };
+    return { done: shades(0.85), later: shades(0.22), wave: packed(rgb(WAVE)), none: packed(mix(bg, ink, 0.08)), wrong: packed(error.startsWith("#") ? rgb(error) : parse(error)), css: { wave: WAVE, bg: `rgb(${bg})`, ink: `rgb(${ink})`, idle: `rgb(${mix(bg, ink, 0.12).map(Math.round)})`, error } };
   };
 
   const pidMapBox = (order, orders, tile, width, tall) => {
@@ -42,15 +42,21 @@ Object.assign(tl, (() => {
     return { cw, ch, rows, columns, w: cw * order.n, h: ch * order.m };
   };
 
+  // Whether what is wrong is marked tile by tile; of more, those without a program are filled.
+  const oneByOne = (order) => order.never.length + order.twice.length <= MARKED;
+
   const paintTiles = (ctx, order, box, x, y, looks, t, [first]) => {
-    const { m, n, rank, programs } = order;
-    const image = new ImageData(n, m), pixels = new Uint32Array(image.data.buffer);
-    const scale = 255 / Math.max(1, programs - 1);
-    for (let i = 0; i < pixels.length; i++) {
-      const p = rank[i];
-      pixels[i] = p < 0 ? looks.none : p >= t ? looks.later[Math.round(p * scale)] : p >= first ? looks.wave : looks.done[Math.round(p * scale)];
+    const { m, n, rank, programs } = order, high = Math.min(m, MOST), wide = Math.min(n, MOST);
+    const image = new ImageData(wide, high), pixels = new Uint32Array(image.data.buffer);
+    const scale = 255 / Math.max(1, programs - 1), none = oneByOne(order) ? looks.none : looks.wrong;
+    for (let i = 0, at = 0; i < high; i++) {
+      const row = Math.floor((i * m) / high) * n;
+      for (let j = 0; j < wide; j++, at++) {
+        const p = rank[row + Math.floor((j * n) / wide)];
+        pixels[at] = p < 0 ? none : p >= t ? looks.later[Math.round(p * scale)] : p >= first ? looks.wave : looks.done[Math.round(p * scale)];
+      }
     }
-    const small = new OffscreenCanvas(n, m);
+    const small = new OffscreenCanvas(wide, high);
     small.getContext("2d").putImageData(image, 0, 0);
     ctx.imageSmoothingEnabled = box.cw < 1 || box.ch < 1;
     ctx.drawImage(small, x, y, box.w, box.h);
@@ -126,7 +132,7 @@ Object.assign(tl, (() => {
     const fits = numbers(ctx, box);
     ctx.lineWidth = cw >= 6 ? 2 : 1;
     ctx.strokeStyle = error;
-    for (const tile of order.never) {
+    for (const tile of oneByOne(order) ? order.never : []) {
       const [px, py] = at(tile);
       ctx.beginPath();
       ctx.moveTo(px + 1, py + 1);
@@ -136,16 +142,16 @@ Object.assign(tl, (() => {
       ctx.stroke();
       square(px, py);
     }
-    for (const tile of order.twice) {
+    const visits = fits && order.twice.length ? new Uint32Array(order.m * order.n) : null;
+    for (let p = 0; visits && p < order.programs; p++) if (order.inside(p)) visits[order.rows[p] * order.n + order.columns[p]] += 1;
+    for (const tile of oneByOne(order) ? order.twice : []) {
       const [cx, cy] = square(...at(tile));
-      let programs = 0;
-      for (let p = 0; p < order.programs; p++) if (order.inside(p) && order.rows[p] * order.n + order.columns[p] === tile) programs += 1;
-      if (fits) write(ctx, `${programs}×`, cx, cy, looks, error);
+      if (visits) write(ctx, `${visits[tile]}×`, cx, cy, looks, error);
       ctx.lineWidth = 2;
       ctx.strokeStyle = error;
     }
     ctx.setLineDash([3, 2]);
-    for (const p of order.outside) {
+    for (const p of order.outside.slice(0, MARKED)) {
       const i = order.rows[p], j = order.columns[p];
       if (i < 0 || j < 0 || i >= box.rows || j >= box.columns) continue;
       ctx.lineWidth = 1.5;

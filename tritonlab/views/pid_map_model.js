@@ -51,7 +51,7 @@ Object.assign(tl, (() => {
       const each = orders.map((o) => {
         const { nA, nB } = o.touched(t);
         const loads = data.k_tiles ? ` (${tl.group((nA + nB) * data.k_tiles)} tile loads)` : "";
-        return `${orders.length > 1 ? `${o.title}: ` : ""}${nA} of A + ${nB} of B${loads}`;
+        return `${orders.length > 1 ? `${o.title}: ` : ""}${tl.group(nA)} of A + ${tl.group(nB)} of B${loads}`;
       });
       return `${who}${part} need these panels: ${each.join("; ")}.`;
     };
