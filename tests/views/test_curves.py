@@ -3,6 +3,7 @@
 import base64
 import io
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -45,6 +46,8 @@ def test_a_curve_of_zeros_is_drawn():
         ({"m": {1: float("nan")}}, ValueError, "m is nan at 1"),
         ({"p": {"m": {1: None}}}, ValueError, "p, m is None at 1"),
         ({str(i): {"m": {1: 1.0}} for i in range(5)}, ValueError, "curves draws 1 to 4 panels; got 5"),
+        ({str(i): {1: 1.0} for i in range(9)}, ValueError, "curves draws 1 to 8 curves; got 9"),
+        ({"m": {i: 1.0 for i in range(21)}}, ValueError, "curves draws 1 to 20 values of x; got 21"),
     ],
 )
 def test_what_cannot_be_drawn_says_why(panels, error, words):
@@ -54,3 +57,8 @@ def test_what_cannot_be_drawn_says_why(panels, error, words):
 
 def test_samples_have_names_of_their_own():
     assert [name for name, _ in samples()] == ["curves-model", "curves-panels"]
+
+
+def test_numbers_of_numpy_are_numbers_and_one_note_is_a_note():
+    view = curves({"m": {1: np.int64(3), 2: np.float32(0.5)}}, x="x", y="y", notes="measured here")
+    assert "m 1: 3 2: 0.5" in repr(view) and view.data == curves({"m": {1: 3, 2: 0.5}}, x="x", y="y", notes=["measured here"]).data

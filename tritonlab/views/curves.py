@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from .chart import Picture, chart, legend, looks, quiet_grid
 __all__ = ["CurvesView", "curves", "samples"]
 
 Series = Mapping[Any, float]
-MOST_PANELS = 4
+MOST_PANELS, MOST_CURVES, MOST_PLACES = 4, 8, 20
 
 
 class CurvesView(Picture, View):
@@ -24,7 +25,7 @@ class CurvesView(Picture, View):
     module = "chart.js"
 
 
-def curves(panels: Mapping[str, Any], *, x: str, y: str, notes: Sequence[str] = ()) -> CurvesView:
+def curves(panels: Mapping[str, Any], *, x: str, y: str, notes: str | Sequence[str] = ()) -> CurvesView:
     """Draw curves over named values: ``curves({"measured": {1: 13.3, 2: 9.9}, "model": {1: 17.3, 2: 8.7}}, x="GROUP_M", y="GB")``.
 
     ``panels``: a dict curve -> {value of x: number}, or a dict of such dicts: panel -> curve -> …, at most 4 side by
@@ -32,11 +33,16 @@ def curves(panels: Mapping[str, Any], *, x: str, y: str, notes: Sequence[str] = 
     may lack some. The y axis begins at 0. A curve whose name begins with "model" is drawn thin, without marks. ``x``, ``y``: what the axes
     are called, with the unit. ``notes``: where the numbers come from, written below.
 
-    ``TypeError`` for what is no such dict; ``ValueError`` for nothing to draw, numbers that are negative or not finite, and more than 4 panels.
+    ``TypeError`` for what is no such dict; ``ValueError`` for nothing to draw, numbers that are negative or not finite, and more than
+    4 panels, 8 curves or 20 values of x.
     """
     held = _panels(panels)
     names = list(dict.fromkeys(name for series in held.values() for name in series))
     places = list(dict.fromkeys(at for series in held.values() for values in series.values() for at in values))
+    for n, most, what in ((len(names), MOST_CURVES, "curves"), (len(places), MOST_PLACES, "values of x")):
+        if n > most:
+            raise ValueError(f"curves draws 1 to {most} {what}; got {n}")
+    notes = [notes] if isinstance(notes, str) else list(notes)
     highest = max(v for series in held.values() for values in series.values() for v in values.values())
     styles = looks(names)
 
@@ -55,7 +61,7 @@ def curves(panels: Mapping[str, Any], *, x: str, y: str, notes: Sequence[str] = 
 
     told = [f"{title + ': ' if title else ''}{_said(series)}" for title, series in held.items()]
     heights = (330, 250 * len(held) + 22 * len(names) + 40)
-    return chart(CurvesView, draw, heights, f"{y} over {x}", f"{y} over {x}. {'. '.join(told)}.", list(notes), f"{y} over {x}: {'; '.join(told)}")
+    return chart(CurvesView, draw, heights, f"{y} over {x}", f"{y} over {x}. {'. '.join(told)}.", notes, f"{y} over {x}: {'; '.join(told)}")
 
 
 def _panels(panels: Any) -> dict[str, dict[str, Series]]:
@@ -72,7 +78,7 @@ def _panels(panels: Any) -> dict[str, dict[str, Series]]:
             if not isinstance(values, Mapping):
                 raise TypeError(f"{where} is a {type(values).__name__}; a curve is a dict {{value of x: number}}")
             for at, v in values.items():
-                if not isinstance(v, (int, float)) or not math.isfinite(v) or v < 0:
+                if not isinstance(v, numbers.Real) or not math.isfinite(v) or v < 0:
                     raise ValueError(f"{where} is {v!r} at {at}; curves draws finite numbers of at least 0")
     if not any(values for series in held.values() for values in series.values()):
         raise ValueError("nothing to draw: no curve has a number")
@@ -95,7 +101,7 @@ def _said(series: Mapping[str, Series]) -> str:
 
 
 def _short(v: float) -> str:
-    return f"{v:.3g}" if abs(v) < 1000 else f"{v:,.0f}"
+    return f"{v:,.0f}" if 1000 <= abs(v) < 1e9 else f"{v:.3g}"
 
 
 def samples() -> list[tuple[str, View]]:
