@@ -49,9 +49,32 @@ def test_grouping_pays_least_at_4096_and_most_for_small_tiles_at_16384(one):
     assert min(gain[MIDDLE, 8192], gain[SMALL, 8192], gain[LARGE, 16384]) > 1.1
 
 
-def test_the_whole_column_is_no_better_than_a_row_for_the_small_tiles(one):
-    for tile, size in ((MIDDLE, 8192), (MIDDLE, 16384), (SMALL, 16384)):
-        assert one(tile, size, "whole column").tflops < 1.05 * one(tile, size, 1).tflops
+def test_the_whole_column_throws_the_small_tiles_back_to_about_a_row(one):
+    for tile in (MIDDLE, SMALL):
+        for size in (8192, 16384):
+            whole, row, eight = (one(tile, size, g).tflops for g in ("whole column", 1, 8))
+            assert whole < 1.2 * row and whole < 0.85 * eight
+            assert tile == SMALL or whole < 0.95 * row
+
+
+def test_one_after_another_ranks_the_orders_and_in_step_does_not_for_small_tiles(one):
+    for tile, size in ((LARGE, 16384), (MIDDLE, 8192), (SMALL, 8192)):
+        read = {g: one(tile, size, g).counted[READ] for g in (1, 8, "whole column")}
+        said = {g: model(tile, size, g, "one after another") for g in read}
+        assert min(said, key=said.get) == min(read, key=read.get) == 8
+        assert all((said[g] > 1.5 * said[8]) == (read[g] > 1.5 * read[8]) for g in (1, "whole column"))
+    for tile in (MIDDLE, SMALL):
+        assert one(tile, 8192, 1).counted[READ] > 3 * one(tile, 8192, 8).counted[READ]
+        assert model(tile, 8192, 1, "in step") <= 1.5 * model(tile, 8192, 8, "in step")
+
+
+def test_the_model_is_least_at_32_rows_for_the_middle_tile_and_at_16_for_the_large_one():
+    for tile, best in ((MIDDLE, 32), (LARGE, 16)):
+        for schedule in ("in step", "one after another"):
+            said = {g: model(tile, 8192, g, schedule) for g in GROUPS}
+            assert min(said, key=said.get) == best
+    assert model(LARGE, 8192, 32, "one after another") > 5 * model(LARGE, 8192, 16, "one after another")
+    assert all(model(tile, 4096, g, s) < 0.11e9 for tile in PER_SM for g in GROUPS for s in ("in step", "one after another"))
 
 
 def test_the_large_tile_runs_in_step_where_the_chapter_says_so(one):
