@@ -117,3 +117,40 @@ def test_the_shipped_vector_add_is_the_whole_sweep_at_the_speed_of_a_copy():
     enough = 3 * 4 * 2**26
     for m in ms.where(implementation="tritonlab", keep=lambda m: m.bytes >= enough):
         assert m.bytes / m.seconds >= 0.98 * ms.roofs.copy.rate, m
+
+
+def test_the_shipped_products_are_square_thin_and_irregular_against_cublas():
+    ms = lab.recorded("grouped_matmul")
+    wanted = {(n, n, n) for n in (512, 1024, 2048, 4096, 8192, 16384)} | {(16384, 512, 8192), (512, 16384, 8192), (8191, 4097, 2049), (1000, 1000, 1000)}
+    assert wanted <= set(ms.shapes) and {"bfloat16", "float16"} == set(ms.dtypes)
+    for shape in wanted:
+        found = set(ms.where(shape=shape).implementations)
+        assert {"tritonlab tiled", "tritonlab grouped", "tritonlab autotuned", "torch"} <= found
+    small = ms.where(shape=(1024, 1024, 1024))
+    assert all(m.graph is not None for m in small)  # without L2 cleared, too
+    assert {"tritonlab ieee", "tritonlab tf32"} <= set(lab.recorded("matmul").implementations)
+
+
+def test_the_shipped_sweep_over_group_m_is_whole_and_its_traffic_counted():
+    from tritonlab.bench.ops import cases_of
+
+    ms = lab.recorded("group_m")
+    for case in cases_of(["group_m"]):
+        assert {(m.implementation, m.config) for m in ms.where(shape=case.shape)} == {*case.swept.values(), ("torch", ())}
+    counted = [m for m in ms if "dram__bytes_read.sum" in m.counted]
+    assert len(counted) >= 20
+    for m in counted:
+        M, N, K = m.shape
+        assert m.counted["dram__bytes_read.sum"] >= 2 * (M * K + K * N) and 0 < m.counted["lts__t_sector_hit_rate.pct"] < 100
+        assert all(m.counted[name] >= 0 for name in ("registers", "spilled", "shared"))
+
+
+def test_the_shipped_configs_are_all_there_or_say_why_not():
+    from tritonlab.bench.ops import cases_of
+
+    ms = lab.recorded("matmul_configs")
+    for case in cases_of(["matmul_configs"]):
+        here = ms.where(shape=case.shape)
+        ran, failed = {m.config for m in here} - {()}, {f.config for f in here.failures}
+        assert ran | failed == {config for _, config in case.swept.values()} and not ran & failed
+        assert len(ran) >= 60 and all(f.reason for f in here.failures)
