@@ -10,7 +10,7 @@ def config_for(M, N, K):
     large = {(4096, 4096, 4096): True, (8192, 8192, 8192): True, (16384, 512, 8192): True, (1000, 1000, 1000): False}
     if large[M, N, K]:
         return {"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 64, "num_warps": 8, "num_stages": 3}
-    return {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 128, "num_warps": 4, "num_stages": 3}
+    return {"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 64, "num_warps": 4, "num_stages": 4}
 
 
 @triton.jit
