@@ -584,7 +584,8 @@ def _by_the_table(outcome: Outcome) -> tuple[str, str] | None:
 TABLE = Problem(
     name="autotune.table",
     prompt=(
-        "looked_up_matmul(a, b) tunes nothing: config_for(M, N, K) looks up what an H200 measured, in TFLOP/s (M×N×K, bfloat16; GROUP_M 8 there):\n\n"
+        "looked_up_matmul(a, b) tunes nothing: config_for(M, N, K) looks up what an H200 measured, in TFLOP/s (M×N×K, bfloat16,\n"
+        "GROUP_M 8; Triton 3.6.0, 2026-11-30):\n\n"
         + _table()
         + "\n\nReturn the best line for each of these shapes, as a dict of the three blocks, num_warps and num_stages. For shapes in between: the line that is best for\n"
         "large products, if its tiles are at least 132, one for each SM, and otherwise the one that is best at 1000×1000×1000."
