@@ -115,9 +115,14 @@ def test_odd_products_load_scalar_by_scalar_and_their_padded_copies_do_not():
     a, b = product(4097, 4097, 4097)
     plain = compile(lambda: grouped_matmul(a, b, pad=False), "sm_90")
     *fills, padded = compile(lambda: grouped_matmul(a, b), "sm_90")
-    assert plain.sass.copies == 0 and set(plain.sass.loads) == {2}
+    assert plain.sass.copies == 0 and set(plain.sass.loads) == {2} and plain.spilled == 0
     assert padded.kernel == "whole_tiles_kernel" and padded.sass.copies > 0 and not padded.sass.loads
     assert [one.kernel for one in fills] == ["fill_up_kernel"] * 2 and all(set(one.sass.stores) == {16} for one in fills)
+
+
+@pytest.mark.parametrize("size", [(511, 511, 511), (1001, 1001, 1001), (4097, 4097, 4097), (512, 512, 511), (512, 511, 512)], ids=str)
+def test_odd_products_spill_nothing_either(size):
+    assert compile(lambda: matmul(*product(*size)), "sm_90").spilled == 0
 
 
 def test_float32_takes_tensor_cores_only_where_it_may_be_rounded():

@@ -217,6 +217,15 @@ def test_the_table_gives_a_tile_and_options_that_a_program_can_have(size, itemsi
     assert chosen["BLOCK_M"] * chosen["BLOCK_N"] <= chosen["num_warps"] * 32 * 128  # an accumulator of 128 registers a thread
 
 
+def test_the_table_gives_small_tiles_where_loads_are_scalar_unless_copies_are_padded():
+    for size in ((1001, 1001, 1001), (4096, 4097, 2049)):
+        assert tuple(launch_shape(*size, 2).values()) == (64, 64, 64, 4, 4)
+        assert tuple(launch_shape(*size, 4, "tf32").values()) == (64, 64, 32, 4, 3)
+    for size in ((4097, 4096, 4096), (4096, 4097, 4096), (4096, 4096, 4097)):  # one operand is still read widely
+        assert launch_shape(*size, 2)["BLOCK_M"] == 128
+    assert tuple(launch_shape(8191, 4097, 2049, 2, padded=True).values())[:2] == (128, 256)
+
+
 def test_the_table_gives_large_tiles_where_there_are_enough_of_them():
     tiles = [tuple(launch_shape(n, n, n, 2).values())[:3] for n in (512, 1024, 1280, 2048, 8192)]
     assert tiles == [(64, 64, 128), (64, 128, 128), (128, 128, 64), (128, 256, 64), (128, 256, 64)]

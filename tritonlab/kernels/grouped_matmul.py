@@ -120,7 +120,9 @@ def grouped_matmul(
     for large 16-bit products whose a or b cannot be read 16 bytes at a time. The copies take as much memory again.
     """
     check_positive("GROUP_M", GROUP_M)
-    c, tile, options = prepare(a, b, out_dtype, input_precision, BLOCK_M, BLOCK_N, BLOCK_K, num_warps, num_stages)
+    check_operands(a, b, out_dtype, input_precision)
+    pad = a.shape[1] > 0 and (pays_to_pad(a, b) if pad is None else pad)
+    c, tile, options = prepare(a, b, out_dtype, input_precision, BLOCK_M, BLOCK_N, BLOCK_K, num_warps, num_stages, pad)
     (M, K), N = a.shape, b.shape[1]
     if c.numel() == 0:
         return c
@@ -133,7 +135,7 @@ def grouped_matmul(
     if GROUP_M * cols > MOST:
         GROUP_M = rows  # whole columns already
     constants = {"GROUP_M": GROUP_M, "INPUT_PRECISION": input_precision, "MULTIPLE": row_multiple(a, b)}
-    if K and (pays_to_pad(a, b) if pad is None else pad):
+    if pad:
         del constants["MULTIPLE"]
         kernel, K = whole_tiles_kernel, blocks(K, tile["BLOCK_K"]) * tile["BLOCK_K"]
         a, b = fill_up(a, rows * tile["BLOCK_M"], K), fill_up(b, K, cols * tile["BLOCK_N"])

@@ -121,6 +121,7 @@ def matmul(
     Returns a contiguous [M, N] tensor. No gradient is recorded. Raises ``TypeError`` or ``ValueError`` that names the
     argument and its shape, dtype or device.
     """
+    check_operands(a, b, out_dtype, input_precision)
     c, tile, options = prepare(a, b, out_dtype, input_precision, BLOCK_M, BLOCK_N, BLOCK_K, num_warps, num_stages)
     (M, K), N = a.shape, b.shape[1]
     if c.numel() == 0:
@@ -154,11 +155,11 @@ def prepare(
     BLOCK_K: int | None,
     num_warps: int | None,
     num_stages: int | None,
+    padded: bool = False,
 ) -> tuple[torch.Tensor, dict[str, int], dict[str, int]]:
-    """The result's tensor, the tile and the launch options of ``a @ b``, after checking the arguments."""
-    check_operands(a, b, out_dtype, input_precision)
+    """The result's tensor, the tile and the launch options of ``a @ b``; tile and sizes are checked, operands are already."""
     (M, K), N = a.shape, b.shape[1]
-    chosen = launch_shape(M, N, K, a.element_size(), input_precision)
+    chosen = launch_shape(M, N, K, a.element_size(), input_precision, padded)
     given = {"BLOCK_M": BLOCK_M, "BLOCK_N": BLOCK_N, "BLOCK_K": BLOCK_K}
     tile = {name: chosen[name] if value is None else value for name, value in given.items()}
     for (name, value), (axis, size) in zip(tile.items(), (("M", M), ("N", N), ("K", K))):

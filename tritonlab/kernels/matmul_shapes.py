@@ -32,20 +32,26 @@ FEW = {(64, 128, 128, 4, 3): 0.85, (64, 64, 128, 4, 4): 0.55}
 TF32_RATES = {(256, 128, 32, 8, 3): 1.0, (128, 64, 32, 4, 4): 0.65}
 
 
-def launch_shape(M: int, N: int, K: int, itemsize: int, input_precision: str = "ieee") -> dict[str, int]:
-    """Tile and launch options by shape, as measured on an H200.
+def launch_shape(M: int, N: int, K: int, itemsize: int, input_precision: str = "ieee", padded: bool = False) -> dict[str, int]:
+    """Tile and launch options by shape, as measured on an H200; ``padded``: for copies filled up to whole tiles.
 
     A large tile multiplies faster, a small one leaves fewer SMs idle: taken is the tile with the least time by area of
-    a tile, its rate, and how many tiles an SM gets.
+    a tile, its rate, and how many tiles an SM gets. Where the rows of neither operand begin on 16 bytes, scalar loads
+    need so many registers that only a small tile has enough.
     """
     names = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps", "num_stages")
-    if itemsize == 4 and input_precision != "tf32":
+    odd = not padded and N * itemsize % 16 != 0 and K * itemsize % 16 != 0
+    if itemsize == 4 and (odd or input_precision != "tf32"):
         return dict(zip(names, (64, 64, 32, 4, 3)))
+    if odd:
+        return dict(zip(names, (64, 64, 64, 4, 4)))
 
     def turns(tile: tuple[int, ...]) -> int:
         return blocks(blocks(M, tile[0]) * blocks(N, tile[1]), SMS)
 
     rates = TF32_RATES if itemsize == 4 else RATES | {tile: rate for tile, rate in FEW.items() if turns(tile) <= 1}
+    if padded:  # seen to be slower there than its rate says
+        rates = {tile: rate for tile, rate in rates.items() if tile[:2] != (128, 128)}
     return dict(zip(names, min(rates, key=lambda tile: turns(tile) * tile[0] * tile[1] / rates[tile])))
 
 
