@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import statistics
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,9 +11,6 @@ from .measurement import Timing
 from .timing import Timer, launch_counts, summarize
 
 __all__ = ["Contest"]
-
-GOLDEN = 0.618
-"""The share of the contenders by which the start moves on: no two passes begin with close ones."""
 
 WARM_UP = 100.0
 """Milliseconds."""
@@ -28,19 +26,19 @@ class Contest:
         self._turn = 0
 
     def time(self, contenders: Mapping[str, Callable[[], Any]], milliseconds: float, launch: Timing | None, graphs: bool) -> None:
-        """One pass: each contender for about ``milliseconds``, begun in every pass with another, far from the last.
+        """One pass: each contender for about ``milliseconds``, in an order drawn anew for every second pass, and then backwards.
 
-        Before, the GPU works for as long on what comes first, so that none is timed on a GPU that has rested: a rested
-        one has its highest clocks for some tenths of a second. With ``graphs``, in a CUDA graph too, where the
-        launch is a good part of the time.
+        Each works untimed for as long before its turn (the first longer): a GPU that has rested, or run something
+        light, has higher clocks for some tenths of a second, and none is to gain by its neighbour. With ``graphs``, in a CUDA
+        graph too, where the launch is a good part of the time.
         """
         names = list(contenders)
-        turn = round(self._turn * GOLDEN * len(names)) % max(1, len(names))
+        random.Random(f"{self._turn // 2}: {', '.join(names)}").shuffle(names)
+        if self._turn % 2:
+            names.reverse()
         self._turn += 1
-        names = names[turn:] + names[:turn]
-        if names:
-            self.timer.warm(contenders[names[0]], max(milliseconds, WARM_UP))
-        for name in names:
+        for place, name in enumerate(names):
+            self.timer.warm(contenders[name], max(milliseconds, 0 if place else WARM_UP))
             times = self.timer.calls(contenders[name], milliseconds)
             self._calls.setdefault(name, []).append(times)
             if graphs and launch_counts(statistics.median(times), launch):

@@ -18,7 +18,7 @@ from .timing import CALLS, GpuTimer, Timer, interpreted_error
 __all__ = ["measure"]
 
 METHOD = (
-    "{calls}; median over {passes} passes, contenders in turn; "
+    "{calls}; median over {passes} passes, contenders in a new order in each, warmed up one by one; "
     "spread: 10th to 90th percentile of all calls, widened to every pass's median; clocks as found"
 )
 

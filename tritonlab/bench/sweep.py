@@ -41,7 +41,7 @@ class Plan:
         """What a record says about how it was made."""
         return (
             f"{CALLS}, random data; "
-            f"median over {self.passes} passes through all cases, contenders in turn; "
+            f"median over {self.passes} passes through all cases, contenders in a new order in each, warmed up one by one; "
             "spread: 10th to 90th percentile of all calls, widened to every pass's median; clocks as found"
         )
 
