@@ -11,6 +11,7 @@ from .answer import screen, unfinished
 from .faults import judge_error
 from .finding import Finding
 from .judge import judge
+from .memory import judge_unused
 from .problem import Case, Problem
 from .probe import unnamed_fill_finding
 from .reasons import EXPLAINS, RANK, reason
@@ -95,7 +96,7 @@ def _block(outcome: Outcome) -> int | None:
 
 
 def _last_hurdles(fn: Callable[..., Any], problem: Problem, outcomes: list[Outcome]) -> list[Finding]:
-    """For an answer that is right here: undefined fills, what a GPU refuses, and on a GPU machine the compiled run."""
+    """For an answer that is right here: undefined fills, work left to torch, what a GPU refuses, and on a GPU machine the compiled run."""
     ragged = [o for o in outcomes if o.error is None and not o.case.raises]
     ragged.sort(key=lambda o: o.simplicity)
     tries = 4 if problem.axes else 1  # a tile has several edges, and a fill may matter at one of them only
@@ -105,6 +106,9 @@ def _last_hurdles(fn: Callable[..., Any], problem: Problem, outcomes: list[Outco
             if finding is not None:
                 return [finding]
             tries -= 1
+    unused = judge_unused(ragged, problem)
+    if unused:
+        return unused
     refused = gpu_only.refusals(fn, problem, ragged)
     if refused:
         return refused

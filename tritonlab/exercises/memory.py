@@ -13,7 +13,7 @@ from .finding import Finding, at, call_on_line, indices, output_args, parsed, pl
 from .problem import Problem
 from .run import Outcome, run_case
 
-__all__ = ["judge_inputs", "judge_unread", "judge_written", "places_written"]
+__all__ = ["judge_inputs", "judge_unread", "judge_unused", "judge_written", "places_written"]
 
 
 def judge_inputs(outcome: Outcome, problem: Problem) -> list[Finding]:
@@ -31,6 +31,31 @@ def judge_inputs(outcome: Outcome, problem: Problem) -> list[Finding]:
                 found.append(Finding("copied_input", outcome, dict(arg=name, detail=detail), dict(arg=name)))
                 break
     return found
+
+
+def judge_unused(outcomes: list[Outcome], problem: Problem) -> list[Finding]:
+    """For a right answer: an input that no launch of any case was given, nor anything that holds its values. Then torch did the work."""
+    for position, name in enumerate(problem.parameters):
+        told = [o for o in outcomes if not o.case.raises and o.trace.launches and _telling(o, position)]
+        if told and not any(_given(o, o.built.args[position]) for o in told):
+            detail = (
+                f"The values are right, but no launch was given {name}, or a copy of it: the arithmetic with {name} was done outside of a "
+                "kernel, and what was launched only passes its result on. Hand the tensor to the kernel, and compute there."
+            )
+            return [Finding("rule", told[-1], dict(detail=detail), dict(arg=name))]
+    return []
+
+
+def _telling(outcome: Outcome, position: int) -> bool:
+    """Whether an argument's values are its own: many random numbers, which no other tensor holds by chance."""
+    spec, value = outcome.case.args[position], outcome.built.args[position]
+    return isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel() > 1 and getattr(spec, "values", "") == "random"
+
+
+def _given(outcome: Outcome, value: torch.Tensor) -> bool:
+    own = np.unique(value.double().numpy())
+    args = [a for launch in outcome.trace.launches for a in launch.args]
+    return any(a.address == value.untyped_storage().data_ptr() or a.before is None or np.isin(own, a.before.astype(np.float64)).all() for a in args)
 
 
 def _changed(outcome: Outcome, position: int, name: str, own: bool) -> Finding:

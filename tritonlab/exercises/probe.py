@@ -7,6 +7,7 @@ import re
 from typing import Any, Callable
 
 import numpy as np
+import torch
 
 from ..trace.record import short
 from .finding import Finding, number, output_args, parsed, place
@@ -157,7 +158,11 @@ def low_precision_local(fn: Callable[..., Any], problem: Problem, outcome: Outco
         if any(launch.accesses[i].kind == "load" for i in step.accesses) and "+=" not in step.text:
             continue
         for local in step.locals:
-            if local.name not in step.changed or local.dtype not in ("float16", "bfloat16"):
+            if local.name not in step.changed:
+                continue
+            if local.dtype == "float32" and _accumulates(launch, step, local.name, "(") and ".to(" in step.text and (kind := _narrow(local.values)):
+                return f"{local.name} is rounded to {kind} in each step of the loop {at_}: let it stay float32, and convert once at the end. {text}", found, n
+            if local.dtype not in ("float16", "bfloat16"):
                 continue
             if ".to(" not in step.text or _accumulates(launch, step, local.name):
                 return f"{local.name} is {local.dtype} {at_}: accumulate in float32, and convert once at the end. {text}", found, n
@@ -168,12 +173,20 @@ def low_precision_local(fn: Callable[..., Any], problem: Problem, outcome: Outco
     return None
 
 
-def _accumulates(launch: Any, step: Any, name: str) -> bool:
-    """Whether a line in a loop computes a variable from its own old value, and does not only convert it."""
+def _narrow(values: Any) -> str:
+    """The 16-bit type that holds every one of these values, "" if none does."""
+    if values is None or not np.isfinite(values).all():
+        return ""
+    wide = torch.from_numpy(np.array(values, dtype=np.float32))
+    return next((name for name in ("bfloat16", "float16") if bool((wide.to(getattr(torch, name)).float() == wide).all())), "")
+
+
+def _accumulates(launch: Any, step: Any, name: str, signs: str = "+-*") -> bool:
+    """Whether a line in a loop computes a variable from its own old value, and does not only convert it (with "(" among ``signs``: or does)."""
     tree = parsed(launch, step.function)
     loops = [w for w in ast.walk(tree) if isinstance(w, (ast.For, ast.While))] if tree is not None else []
     if not any(w.lineno < step.line <= (w.end_lineno or w.lineno) for w in loops):
         return False
     _, _, made = step.text.partition("=")
-    own = re.search(rf"\b{name}\b", made) is not None and any(sign in made for sign in ("+", "-", "*", "dot("))
+    own = re.search(rf"\b{name}\b", made) is not None and any(sign in made for sign in (*signs, "dot("))
     return "+=" in step.text or own

@@ -13,11 +13,13 @@ from .run import Outcome
 
 __all__ = ["judge_races"]
 
+_DOES = {"stored": "stores to", "loaded": "reads"}
 _ANY_ORDER = "On a GPU programs run at the same time, in any order, so the result can differ from run to run."
 
 
 def judge_races(outcome: Outcome) -> list[Finding]:
-    """Elements that the outcome of a race decides: stored with different values by two programs, or read by one and written by another."""
+    """Elements that the outcome of a race decides: stored with different values by two programs, or written by one and read, or changed
+    with an atomic, by another."""
     for n, launch in enumerate(outcome.trace.launches):
         found = _lanes_collide(outcome, launch, n)
         if found is None and launch.programs > 1:
@@ -42,7 +44,7 @@ def _lanes_collide(outcome: Outcome, launch: Launch, n: int) -> Finding | None:
         if differ.any():
             i = int(np.flatnonzero(differ)[0])
             a, b = (int(lanes[k]) for k in order[i : i + 2])
-            va, vb = (number(v) for v in values[order][i : i + 2])
+            va, vb = _two(*values[order][i : i + 2])
             what = (
                 f"Lanes {a} and {b} of program {short(access.program)} store different values ({va} and {vb}) to "
                 f"{access.arg}[{int(offsets[order][i])}] in line {access.line}."
@@ -59,9 +61,10 @@ def _stored_twice(outcome: Outcome, launch: Launch, n: int) -> Finding | None:
             other = next((w for w in conflict.writes if w.program != first.program and w.value != first.value), None)
             if other is None:
                 continue
+            va, vb = _two(first.value, other.value)
             what = (
-                f"{arg}[{conflict.offset}] is written by program {short(first.program)} (line {first.line}: {number(first.value)}) "
-                f"and by program {short(other.program)} (line {other.line}: {number(other.value)})."
+                f"{arg}[{conflict.offset}] is written by program {short(first.program)} (line {first.line}: {va}) "
+                f"and by program {short(other.program)} (line {other.line}: {vb})."
             )
             access = _of(launch, arg, other.program, other.line, conflict.offset)
             return Finding("race", outcome, dict(what=what, cause=_ANY_ORDER), _place(access, launch, conflict.offset), n)
@@ -71,16 +74,22 @@ def _stored_twice(outcome: Outcome, launch: Launch, n: int) -> Finding | None:
 def _read_and_written(outcome: Outcome, launch: Launch, n: int) -> Finding | None:
     races = find_races(launch)
     for race in races.candidates:
-        if race.other_kind != "loaded" or races.note.startswith("the kernel uses"):
-            continue
-        written = "stores to" if race.writer_kind == "stored" else f"does {race.writer_kind} on"
+        if race.writer_kind == race.other_kind == "stored" or races.note.startswith("the kernel uses"):
+            continue  # two plain stores: what they store decides, above
         what = (
-            f"Program {short(race.writer)} {written} {race.arg}[{race.offset}] (line {race.writer_line}), "
-            f"and program {short(race.other)} reads it in the same launch (line {race.other_line})."
+            f"Program {short(race.writer)} {_DOES.get(race.writer_kind, f'does {race.writer_kind} on')} {race.arg}[{race.offset}] "
+            f"(line {race.writer_line}), and program {short(race.other)} {_DOES.get(race.other_kind, f'does {race.other_kind} on')} it "
+            f"in the same launch (line {race.other_line})."
         )
         access = _of(launch, race.arg, race.writer, race.writer_line, race.offset)
         return Finding("race", outcome, dict(what=what, cause=_ANY_ORDER), _place(access, launch, race.offset), n)
     return None
+
+
+def _two(a: Any, b: Any) -> tuple[str, str]:
+    """Two different values, with as many digits as it takes to tell them apart."""
+    texts = number(a), number(b)
+    return texts if texts[0] != texts[1] else (f"{a:.9g}", f"{b:.9g}")
 
 
 def _of(launch: Launch, arg: str, program: Any, line: int, offset: int) -> Access:

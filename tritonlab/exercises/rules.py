@@ -11,7 +11,7 @@ from .finding import output_args
 from .memory import places_written
 from .run import Outcome
 
-__all__ = ["launches_at_most", "written_once"]
+__all__ = ["launches_at_most", "one_launch", "written_once"]
 
 
 def launches_at_most(position: int, name: str) -> Callable[[Outcome], tuple[str, str] | None]:
@@ -26,6 +26,15 @@ def launches_at_most(position: int, name: str) -> Callable[[Outcome], tuple[str,
         return None
 
     return rule
+
+
+def one_launch(outcome: Outcome) -> tuple[str, str] | None:
+    """Everything is done by one launch."""
+    launches = outcome.trace.launches
+    if len(launches) > 1:
+        names = list(dict.fromkeys(launch.kernel for launch in launches))
+        return "rule", f"The values are right, but there are {len(launches)} launches ({', '.join(names)}); the exercise wants one that does it all."
+    return None
 
 
 def written_once(outcome: Outcome) -> tuple[str, str] | None:

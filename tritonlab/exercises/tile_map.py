@@ -55,6 +55,9 @@ def _map(blocks: list[Block]) -> _Map | None:
     if not done or any(b.ordinal for b in stores) or len({b.lanes for b in stores}) > 1:
         return None
     first = done[0][0]
+    storing = {a.program for a in first.launch.accesses if a.writes and a.arg == first.arg.name}
+    if storing - {b.access.program for b, _ in done if b.number == first.number}:
+        return None  # a program whose lanes are no tile, such as rows that are wrapped round: which tile it works on cannot be said
     return _Map(first.launch, tuple(first.count(a) for a in first.axes), tuple(b for b, _ in done))
 
 

@@ -9,6 +9,7 @@ import torch
 import triton
 import triton.language as tl
 
+from ...analysis import program_number
 from ..problem import Case, KnownWrong, Problem, Tolerance
 from ..run import Outcome
 from ..tile_map import tiles_by_program
@@ -401,7 +402,7 @@ def _in_groups(outcome: Outcome) -> tuple[str, str] | None:
     for block, tile in tiles_by_program(blocks_of(outcome, GROUPED)):
         if sum(n > 1 for n in block.launch.grid) > 1:
             return "rule", f"The values are right, but the grid has several axes: in groups of GROUP_M the order of all {block.launch.programs} tiles comes from one pid."
-        pid = block.access.program[0]
+        pid = program_number(block.access.program, block.launch.grid)
         turn = _group_tile(pid, block.count(0), block.count(1), group)
         if tile is not None and tile != turn:
             return "rule", f"The values are right, but the order is not: program {pid} works on tile {tile}; in groups of GROUP_M = {group} rows it is the turn of tile {turn}."

@@ -9,6 +9,7 @@ import triton
 import triton.language as tl
 
 from ..problem import Case, KnownWrong, Problem, Tolerance, spec
+from ..rules import one_launch
 from ..run import Outcome
 
 TOLERANCE = {
@@ -283,6 +284,7 @@ def linear_relu(a, b, bias):
     ),
     tolerance=TOLERANCE,
     axes={**AXES, "bias": ("N",)},
+    extra=(one_launch,),
     known_wrong=(
         KnownWrong(
             "NaN becomes 0, where torch.relu keeps it: tl.where(acc > 0, acc, 0.0) and tl.maximum(acc, 0.0) drop it, tl.where(acc < 0, 0.0, acc) does not.",
@@ -395,6 +397,7 @@ def matmul_nt(a, b):
     tolerance=TOLERANCE,
     copies=False,
     axes={"a": ("M", "K"), "b": ("N", "K"), "out": ("M", "N")},
+    extra=(one_launch,),
 )
 
 
@@ -494,6 +497,7 @@ def batched_matmul(a, b):
     tolerance=TOLERANCE,
     copies=False,
     axes={"a": ("batch", "M", "K"), "b": ("batch", "K", "N"), "out": ("batch", "M", "N")},
+    extra=(one_launch,),
     known_wrong=(
         KnownWrong("Every batch takes the first matrix of a: batch * stride_ab is missing.", lambda a, b: a.double()[:1] @ b.double()),
         KnownWrong("Every batch takes the first matrix of b: batch * stride_bb is missing.", lambda a, b: a.double() @ b.double()[:1]),
@@ -542,10 +546,25 @@ def split_k_matmul(a, b, SPLIT_K):
 
 
 def _shared_work(outcome: Outcome) -> tuple[str, str] | None:
-    """On every tile of the result work as many programs as SPLIT_K says, or as it takes when each gets the same number of chunks, rounded up."""
+    """On every tile of the result work as many programs as SPLIT_K says, or as it takes when each gets the same number of chunks, rounded up;
+    none of them loads what another one has loaded for the same tile."""
     a, _, split = outcome.case.args
     chunks = -(-a.shape[1] // 16)
-    busy = {x.program for launch in outcome.trace.launches for x in launch.accesses if x.kind == "load" and x.mask.any()}
+    address = outcome.built.args[0].untyped_storage().data_ptr()
+    owners: dict[Any, Any] = {}
+    for launch in outcome.trace.launches:
+        named = {arg.name for arg in launch.args if arg.address == address}
+        for x in launch.accesses:
+            if x.kind != "load" or x.arg not in named:
+                continue
+            for offset in x.touched.reshape(-1).tolist():
+                first = owners.setdefault((x.program[:2], offset), x.program)
+                if first != x.program:
+                    return "rule", (
+                        f"The values are right, but K is not shared out: programs {first} and {x.program} work on the same tile, and both "
+                        f"load {x.arg}[{offset}]. Each chunk of K belongs to one of the {split} programs of a tile."
+                    )
+    busy = set(owners.values())
     tiles = {p[:2] for p in busy}
     wanted = len(tiles) * -(-chunks // -(-chunks // split)) if chunks else 0
     if len(busy) < wanted:
