@@ -62,3 +62,9 @@ def test_samples_have_names_of_their_own():
 def test_numbers_of_numpy_are_numbers_and_one_note_is_a_note():
     view = curves({"m": {1: np.int64(3), 2: np.float32(0.5)}}, x="x", y="y", notes="measured here")
     assert "m 1: 3 2: 0.5" in repr(view) and view.data == curves({"m": {1: 3, 2: 0.5}}, x="x", y="y", notes=["measured here"]).data
+
+
+@pytest.mark.parametrize("notes", [None, 3, [None], {"a": 1}, [1, 2]])
+def test_notes_are_texts(notes):
+    with pytest.raises(TypeError, match="notes must be a text or a list of texts; got"):
+        curves({"m": {1: 1.0}}, x="x", y="y", notes=notes)

@@ -83,6 +83,8 @@ def test_the_first_shown_can_be_chosen_by_its_label():
     assert pipeline(many).data["start"] == 0 and pipeline(many, start="3 stages").data["start"] == 2
     with pytest.raises(ValueError, match="start is '4 stages'; the kernels are labelled '1 stage', '2 stages', '3 stages'"):
         pipeline(many, start="4 stages")
+    with pytest.raises(ValueError, match=r"start is \[1\]; the kernels are labelled"):
+        pipeline(many, start=[1])
 
 
 def test_a_loop_that_holds_its_tiles_in_registers_has_no_buffer():

@@ -111,6 +111,8 @@ def test_what_is_not_compiled_is_refused(given, error, words):
 def test_an_unknown_measure_is_refused():
     with pytest.raises(ValueError, match="measure is 'speed'; it can be 'programs', "):
         resources(s.vector_add(), measure="speed")
+    with pytest.raises(ValueError, match=r"measure is \[\]; it can be"):
+        resources(s.vector_add(), measure=[])
     assert resources(s.vector_add(), measure="shared").data["measure"] == "shared" and "shared" in MEASURES
 
 

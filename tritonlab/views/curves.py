@@ -33,7 +33,7 @@ def curves(panels: Mapping[str, Any], *, x: str, y: str, notes: str | Sequence[s
     may lack some. The y axis begins at 0. A curve whose name begins with "model" is drawn thin, without marks. ``x``, ``y``: what the axes
     are called, with the unit. ``notes``: where the numbers come from, written below.
 
-    ``TypeError`` for what is no such dict; ``ValueError`` for nothing to draw, numbers that are negative or not finite, and more than
+    ``TypeError`` for what is no such dict, and notes that are no texts; ``ValueError`` for nothing to draw, numbers that are negative or not finite, and more than
     4 panels, 8 curves or 20 values of x.
     """
     held = _panels(panels)
@@ -42,6 +42,8 @@ def curves(panels: Mapping[str, Any], *, x: str, y: str, notes: str | Sequence[s
     for n, most, what in ((len(names), MOST_CURVES, "curves"), (len(places), MOST_PLACES, "values of x")):
         if n > most:
             raise ValueError(f"curves draws 1 to {most} {what}; got {n}")
+    if not isinstance(notes, (str, tuple, list)) or not all(isinstance(note, str) for note in notes):
+        raise TypeError(f"notes must be a text or a list of texts; got {notes!r}")
     notes = [notes] if isinstance(notes, str) else list(notes)
     highest = max(v for series in held.values() for values in series.values() for v in values.values())
     styles = looks(names)

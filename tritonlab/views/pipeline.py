@@ -46,7 +46,7 @@ def pipeline(
     for label, c in given.items():
         if isinstance(c, Compiled) and c.pipeline is None:
             raise ValueError(f"{c.kernel} for {c.target} has no loop that loads tiles, so there is no pipeline to show{f' ({label})' if label else ''}")
-    if start is not None and start not in given:
+    if start is not None and (not isinstance(start, str) or start not in given):
         raise ValueError(f"start is {start!r}; the kernels are labelled {', '.join(map(repr, given))}")
     first = next((i for i, c in enumerate(given.values()) if isinstance(c, Compiled)), 0)
     data = {

@@ -15,7 +15,7 @@ from ..analysis.lanes import line_text
 from ..analysis.pointers import ASTRAY, MASKED, OUT, Placed, place, stride_names
 from ..trace.record import Access, Launch, Program, TensorArg, Trace
 from .base import View, plain
-from .touches import arg_data, linear, program_at
+from .touches import arg_data, linear, program_given
 from .values import encode
 from .words import shown_program
 
@@ -54,7 +54,7 @@ def pointers(
     With ``lab.trace(..., step=...)`` the view shows for the stepped programs how the pointers were built, expression by expression,
     with shapes; without steps only the offsets. Tensors of three or more axes are shown in slices along the last two.
 
-    ``TypeError`` when ``t`` is none of these; ``ValueError`` when a trace holds no launch or several, for an argument,
+    ``TypeError`` when ``t`` is none of these, and for a program that is no number and no ids; ``ValueError`` when a trace holds no launch or several, for an argument,
     a program or a line that the launch does not have, and when no access is left to show.
     """
     named = t if isinstance(t, dict) else {"": t}
@@ -191,17 +191,12 @@ def _quiet(launch: Launch, placed: list[Placed]) -> Program:
 
 
 def _given(launch: Launch, placed: list[Placed], program: int | Program) -> Program:
-    one = isinstance(program, (int, np.integer))
-    ids = program_at(int(program), launch.grid) if one else (*program, 0, 0)[:3]  # type: ignore[misc,arg-type]
-    within = all(0 <= p < max(n, 1) for p, n in zip(ids, launch.grid))
-    if one and not 0 <= program < max(launch.programs, 1) or not within:  # type: ignore[operator]
-        grid = "×".join(str(n) for n in launch.grid)
-        raise ValueError(f"program is {program}; the grid of {launch.kernel} has {launch.programs} programs ({grid})")
+    ids = program_given(program, launch)
     there = sorted({p.access.program for p in placed}, key=lambda p: linear(p, launch.grid))
     if ids not in there:
         names = ", ".join(shown_program(p, launch.grid) for p in there[:6]) + (", …" if len(there) > 6 else "")
         raise ValueError(f"program is {program}, which has no such access; these have: {names or 'none'}")
-    return ids  # type: ignore[return-value]
+    return ids
 
 
 class _Pool:

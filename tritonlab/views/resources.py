@@ -41,7 +41,7 @@ def resources(*compiled: Compiled | Failed | Compilations, measure: str = "progr
     ``TypeError`` for anything else, ``ValueError`` for none at all and for an unknown measure.
     """
     points = _points(compiled)
-    if measure not in MEASURES:
+    if not isinstance(measure, str) or measure not in MEASURES:
         raise ValueError(f"measure is {measure!r}; it can be {', '.join(map(repr, MEASURES))}")
     names = differing(points)
     across = [k for k in ACROSS if k in names]

@@ -13,7 +13,7 @@ import numpy as np
 from ..trace.record import Access, Launch, Program, TensorArg, Trace, short
 from .base import View
 from .tiles_product import product_data
-from .touches import VALUES, arg_data, encode, linear, program_at
+from .touches import VALUES, arg_data, encode, linear, program_given
 
 __all__ = ["TileView", "samples", "tiles"]
 
@@ -41,7 +41,7 @@ def tiles(t: Trace | Launch, program: int | Program | None = None, picture: str 
 
     A trace that ended by an access out of range (``lab.trace(..., errors="keep")``) shows that access too.
 
-    ``TypeError`` when ``t`` is neither; ``ValueError`` when a trace holds no launch or several, for a program
+    ``TypeError`` when ``t`` is neither, and for a program that is no number and no ids; ``ValueError`` when a trace holds no launch or several, for a program
     that the grid does not have, for an unknown picture, and for ``"product"`` of a launch that is none.
     """
     launch = _launch(t)
@@ -169,11 +169,7 @@ def _lines(launch: Launch) -> dict[str, str]:
 def _start(launch: Launch, program: int | Program | None, outside: list[int]) -> int | None:
     """The program to begin with; None when none of them stands out."""
     if program is not None:
-        ids = program_at(program, launch.grid) if isinstance(program, int) else (*program, 0, 0)[:3]
-        if isinstance(program, int) and not 0 <= program < max(launch.programs, 1) or any(not 0 <= p < max(n, 1) for p, n in zip(ids, launch.grid)):
-            grid = "×".join(str(n) for n in launch.grid)
-            raise ValueError(f"program is {program}; the grid of {launch.kernel} has {launch.programs} programs ({grid})")
-        return linear(ids, launch.grid)
+        return linear(program_given(program, launch), launch.grid)
     for access, bad in zip(launch.accesses, outside):
         if bad:
             return linear(access.program, launch.grid)

@@ -16,7 +16,7 @@ import numpy as np
 from ..trace.record import Access, Launch, Program, TensorArg
 from .base import pack, plain, unpack
 
-__all__ = ["Touch", "arg_data", "columns", "decode", "encode", "linear", "program_at", "runs", "unruns"]
+__all__ = ["Touch", "arg_data", "columns", "decode", "encode", "linear", "program_at", "program_given", "runs", "unruns"]
 
 VALUES = 1 << 17
 """How many lanes' values travel to the browser, unless told otherwise (4 bytes each, most often)."""
@@ -44,6 +44,19 @@ def linear(program: Program, grid: Program) -> int:
 def program_at(number: int, grid: Program) -> Program:
     """The program ids of a number that ``linear`` gave."""
     return (number % grid[0], number // grid[0] % grid[1], number // (grid[0] * grid[1]))
+
+
+def program_given(program: Any, launch: Launch) -> Program:
+    """The ids of a program that a caller named, by its number or by one to three ids; ``TypeError`` and ``ValueError`` say what is wrong with it."""
+    one = isinstance(program, (int, np.integer)) and not isinstance(program, bool)
+    ids = [program] if one else list(program) if isinstance(program, (tuple, list)) else []
+    if not 1 <= len(ids) <= 3 or not all(isinstance(p, (int, np.integer)) and not isinstance(p, bool) for p in ids):
+        raise TypeError(f"program must be a number or a program's ids, such as 5 or (1, 0); got {program!r}")
+    made = program_at(int(program), launch.grid) if one else tuple(int(p) for p in (*ids, 0, 0)[:3])
+    if one and not 0 <= program < max(launch.programs, 1) or any(not 0 <= p < max(n, 1) for p, n in zip(made, launch.grid)):
+        grid = "×".join(str(n) for n in launch.grid)
+        raise ValueError(f"program is {program}; the grid of {launch.kernel} has {launch.programs} programs ({grid})")
+    return made  # type: ignore[return-value]
 
 
 def arg_data(arg: TensorArg) -> dict[str, Any]:
