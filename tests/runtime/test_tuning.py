@@ -294,3 +294,23 @@ def test_results_kept_on_disk_ask_for_no_gpu():
     kernel, x = tuned(TWO, do_bench=Clock(), cache_results=True), torch.zeros(20)
     kernel[grid](x, 20)
     assert kernel.best_config is TWO[1] and kernel.cache_results
+
+
+@pytest.mark.parametrize("returned", [None, [], "1 ms", [None] * 3, True, torch.ones(3)])
+def test_a_do_bench_that_returns_no_times_is_named(returned):
+    def bench(kernel_call, quantiles):
+        kernel_call()
+        return returned
+
+    with pytest.raises(LaunchError, match="the do_bench of increment_kernel returned .* for the config BLOCK: 16"):
+        tuned(TWO, do_bench=bench)[grid](torch.zeros(20), 20)
+
+
+@pytest.mark.parametrize("what", ["restore_value", "reset_to_zero"])
+def test_only_tensors_are_put_back_or_reset(what):
+    def bench(kernel_call, quantiles):
+        kernel_call()
+        return [1.0, 1.0, 1.0]
+
+    with pytest.raises(LaunchError, match=rf"{what}=\.\.\.\) of increment_kernel names n, which is 20 and no tensor"):
+        tuned(TWO, do_bench=bench, **{what: ["n"]})[grid](torch.zeros(20), 20)

@@ -7,9 +7,13 @@ by what that function returns, and keeps the winner for the key. So what tuning 
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
+
+import torch
 
 from ..errors import KernelError, LaunchError, TritonlabError
 
@@ -69,11 +73,21 @@ def _candidate(tuner: Any, args: tuple[Any, ...], config: Any, meta: dict[str, A
     if isinstance(warps, int) and warps > 32 and not warps & (warps - 1):
         return [_INF] * 3
     try:
-        return type(tuner)._bench(tuner, *args, config=config, **meta)
+        return _times(tuner, config, type(tuner)._bench(tuner, *args, config=config, **meta))
     except KernelError as e:
         if isinstance(e.original, AssertionError) and "tl.static_assert failed" in str(e.original):
             return [_INF] * 3
         raise
+
+
+def _times(tuner: Any, config: Any, found: Any) -> Any:
+    """What a do_bench returned: a time, or several of which Triton ranks by the first."""
+    each = found if isinstance(found, (tuple, list)) else [found]
+    if not each or any(isinstance(t, bool) or not isinstance(t, Real) for t in each):
+        raise LaunchError(
+            f"the do_bench of {tuner.base_fn.__name__} returned {reprlib.repr(found)} for the config {config}", "it returns times in milliseconds, such as [1.0, 1.0, 1.0]"
+        )
+    return found
 
 
 def first_config(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any], launches: bool) -> Any:
@@ -130,6 +144,11 @@ def _check_twice(tuner: Any, config: Any, kwargs: dict[str, Any]) -> None:
 
 def _check_names(tuner: Any) -> None:
     """Raise for names that are no parameters of the kernel; Triton before 3.9 drops them silently."""
+    for what in ("reset_to_zero", "restore_value"):
+        for name in getattr(tuner, what, None) or ():
+            value = tuner.nargs.get(name)
+            if name in tuner.nargs and not isinstance(value, torch.Tensor):
+                raise LaunchError(f"@triton.autotune({what}=...) of {tuner.base_fn.__name__} names {name}, which is {reprlib.repr(value)} and no tensor", "it takes names of tensors")
     for what in ("keys", "reset_to_zero", "restore_value"):
         unknown = [n for n in getattr(tuner, what, None) or () if n not in tuner.arg_names]
         if unknown:
