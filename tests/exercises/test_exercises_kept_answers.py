@@ -29,12 +29,14 @@ def test_a_solution_passes_its_own_check_from_its_shown_source(name, tmp_path):
 
 
 @pytest.mark.parametrize("kept", KEPT, ids=lambda k: k.id)
-def test_a_kept_wrong_answer_is_rejected_with_its_reason(kept):
+def test_a_kept_wrong_answer_is_rejected_with_its_reason_and_a_picture_or_none(kept):
     exercise = lab.exercise(kept.exercise)
     result = exercise.check(getattr(load(kept.path), exercise.problem.function))
     assert not result.ok and result.status == "not right"
     assert result.codes == (kept.code,), result
     assert kept.says in " ".join(result.reasons[0].text.split()), result
+    view = lab.views.check(result)  # here, so that the many answers are checked only once
+    assert view is None or repr(view).startswith(("<Stepper ", "<TileView "))
 
 
 @pytest.mark.parametrize("name", names())
