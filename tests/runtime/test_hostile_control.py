@@ -132,6 +132,24 @@ def test_recursion_without_end(arena, refused):
     assert isinstance(error.original, RecursionError)
 
 
+@triton.jit
+def storing_kernel(x_ptr):
+    tl.store(x_ptr, 1.0)
+
+
+def test_a_launcher_without_end_is_not_the_kernels_recursion():
+    def launches_for_ever(x):
+        storing_kernel[(1,)](x)
+        return launches_for_ever(x)
+
+    x = torch.zeros(1)
+    with pytest.raises(RecursionError):
+        launches_for_ever(x)
+    x.zero_()
+    storing_kernel[(1,)](x)
+    assert x.item() == 1.0
+
+
 # exceptions and interrupts
 
 

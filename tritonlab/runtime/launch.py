@@ -173,8 +173,8 @@ class InterpretedLaunch:
             error = self._time_up()
         elif isinstance(e, KeyboardInterrupt):
             error = KernelInterrupted("the launch was interrupted", original=e)
-        elif isinstance(e, TritonlabError):
-            return e
+        elif isinstance(e, TritonlabError) or isinstance(e, RecursionError) and not rewrite.recursive(e):
+            return e  # a launch deep in someone else's recursion is no fault of the kernel
         else:
             message, hint = hint_for(e, source.text(line) if source else "")
             error = KernelError(message, hint, original=e)

@@ -131,6 +131,21 @@ def line_of(e: BaseException) -> tuple[Source | None, int]:
     return found
 
 
+def recursive(e: BaseException) -> bool:
+    """Whether an exception came through one of the learner's kernels or device functions more than once."""
+    passed: set[int] = set()
+    tb = e.__traceback__
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        source = source_of(code)
+        if source is not None and not source.library:
+            if id(code) in passed:
+                return True
+            passed.add(id(code))
+        tb = tb.tb_next
+    return False
+
+
 def statement_at(source: Source, line: int) -> ast.stmt | None:
     """The statement that begins on a line, parsed from the original source."""
     try:
