@@ -44,6 +44,8 @@ def test_a_curve_of_zeros_is_drawn():
         ({"m": [1, 2]}, TypeError, "m is a list; a curve is a dict"),
         ({"m": {1: -1.0}}, ValueError, "m is -1.0 at 1; curves draws finite numbers of at least 0"),
         ({"m": {1: float("nan")}}, ValueError, "m is nan at 1"),
+        ({"m": {1: float("inf")}}, ValueError, "m is inf at 1"),
+        ({"m": {1: 10**400}}, ValueError, "m is 1000.* at 1; curves draws finite numbers"),
         ({"p": {"m": {1: None}}}, ValueError, "p, m is None at 1"),
         ({str(i): {"m": {1: 1.0}} for i in range(5)}, ValueError, "curves draws 1 to 4 panels; got 5"),
         ({str(i): {1: 1.0} for i in range(9)}, ValueError, "curves draws 1 to 8 curves; got 9"),

@@ -137,6 +137,8 @@ def test_other_figures_and_targets_are_refused():
         sweep(MS, [3])
     with pytest.raises(ValueError, match="target is 'sm_91'"):
         sweep(MS, target="sm_91")
+    with pytest.raises(ValueError, match=r"target is \[\]"):
+        sweep(MS, target=[])
 
 
 def test_samples_have_names_of_their_own():

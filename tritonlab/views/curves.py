@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import numbers
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -80,7 +80,7 @@ def _panels(panels: Any) -> dict[str, dict[str, Series]]:
             if not isinstance(values, Mapping):
                 raise TypeError(f"{where} is a {type(values).__name__}; a curve is a dict {{value of x: number}}")
             for at, v in values.items():
-                if not isinstance(v, numbers.Real) or not math.isfinite(v) or v < 0:
+                if not isinstance(v, numbers.Real) or not 0 <= v <= sys.float_info.max:
                     raise ValueError(f"{where} is {v!r} at {at}; curves draws finite numbers of at least 0")
     if not any(values for series in held.values() for values in series.values()):
         raise ValueError("nothing to draw: no curve has a number")

@@ -41,7 +41,7 @@ def sweep(
     """
     ms = _measurements(measurements)
     said = _said(compiled)
-    if target not in LIMITS:
+    if not isinstance(target, str) or target not in LIMITS:
         raise ValueError(f"target is {target!r}; it can be {', '.join(LIMITS)}")
     every = cases(ms)
     names = list(dict.fromkeys(k for m in (*ms, *ms.failures) for k, _ in m.config))
