@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -80,11 +79,18 @@ def _panels(panels: Any) -> dict[str, dict[str, Series]]:
             if not isinstance(values, Mapping):
                 raise TypeError(f"{where} is a {type(values).__name__}; a curve is a dict {{value of x: number}}")
             for at, v in values.items():
-                if not isinstance(v, numbers.Real) or not 0 <= v <= sys.float_info.max:
+                if not _drawable(v):
                     raise ValueError(f"{where} is {v!r} at {at}; curves draws finite numbers of at least 0")
     if not any(values for series in held.values() for values in series.values()):
         raise ValueError("nothing to draw: no curve has a number")
     return {title: {str(name): dict(values) for name, values in series.items()} for title, series in held.items()}
+
+
+def _drawable(v: Any) -> bool:
+    try:
+        return isinstance(v, numbers.Real) and 0 <= float(v) < float("inf")
+    except OverflowError:  # a whole number past every float
+        return False
 
 
 def _panel(ax: Axes, series: Mapping[str, Series], places: list[Any], styles: dict[str, tuple], small: bool) -> None:
