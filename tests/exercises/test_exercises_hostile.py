@@ -122,3 +122,8 @@ def test_a_table_that_counts_only_full_tiles_or_wants_more_than_132_is_told(rule
 
 def test_five_stages_are_not_four(tmp_path):
     rejected(tmp_path, "rule", "its buffers take 8,192 B", "autotune.pipeline", ("num_stages=4", "num_stages=5"))
+
+
+def test_elements_of_a_tile_that_are_never_loaded_are_named_before_lanes_of_another_tile(tmp_path):
+    edits = [("(offs_k[None, :] < K - k)", "(offs_k[None, :] < K % BLOCK_K)")]
+    rejected(tmp_path, "never_read", "elements of a were never read", "matmul.fill", *edits)

@@ -122,6 +122,8 @@ def _explain(fn: Callable[..., Any], problem: Problem, outcomes: list[Outcome], 
             return Finding(known.code, first.outcome, dict(detail=f"{known.text} {text}"), fields, launch)
     ordinary = [f for f in wrong if not f.outcome.case.special]
     found = fill_finding(fn, problem, first.outcome)
+    if problem.axes:  # the lanes of a tile that is loaded are not those of the tile that is stored
+        found = found or judge_unread(outcomes, first, problem)
     found = found or unfed_finding(fn, problem, first.outcome)
     found = found or judge_unread(outcomes, first, problem)
     found = found or _precision(fn, problem, outcomes, wrong)
