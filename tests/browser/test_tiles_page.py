@@ -354,3 +354,13 @@ def test_values_are_shown_exactly(show):
         settle(tab)
         texts.append(tab.locator(".tl-readout").inner_text().split("loads ")[1])
     assert texts == ["0.1", "1e-8", "16777216.0", "-0.0", "nan", "0.33333334", "123456.79", "2.0"]
+
+
+def test_a_page_that_has_no_width_for_a_moment_leaves_no_blank_behind(show):
+    tab = show(tiles(s.vector_add()))
+    before = tab.locator(".tl-says").evaluate("(e) => e.clientHeight")
+    for width in ("0px", ""):
+        tab.evaluate("(w) => { document.querySelector('.tl-says').parentElement.style.width = w; }", width)
+        settle(tab)
+        settle(tab)
+    assert tab.locator(".tl-says").evaluate("(e) => e.clientHeight") == before

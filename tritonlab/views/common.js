@@ -321,7 +321,7 @@ const tl = (() => {
       measure();
       // A sentence that gets shorter while a control is dragged would move the control away.
       const keepHeight = () => {
-        if (says.clientHeight <= held) return;
+        if (picture.clientWidth <= 0 || says.clientHeight <= held) return; // squeezed to nothing, it has a word a line
         held = says.clientHeight;
         says.style.minHeight = `${held}px`;
       };
