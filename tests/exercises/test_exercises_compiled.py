@@ -8,7 +8,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from exercise_tools import load, problem, vectors
+from exercise_tools import cell, load, problem, vectors
 
 import tritonlab as lab
 from tritonlab.exercises import compiled
@@ -109,3 +109,18 @@ def test_on_a_gpu_a_solution_passes_compiled_too(name):
     exercise = lab.exercise(name)
     assert torch.cuda.is_available()
     assert exercise.check(exercise.problem.launcher).ok
+
+
+@pytest.mark.parametrize("name", ["matmul.fill", "grouped_matmul.grouped"])
+def test_a_right_answer_whose_float32_dots_a_gpu_would_cut_is_told_so(name, tmp_path):
+    exercise = lab.exercise(name)
+    exact = exercise.check(getattr(cell(tmp_path, exercise.solution(), "exact"), exercise.problem.function))
+    source = exercise.solution().replace(', input_precision="ieee"', "")
+    cut = exercise.check(getattr(cell(tmp_path, source, "cut"), exercise.problem.function))
+    assert exact.ok and not exact.note
+    assert cut.ok and "cuts float32 operands to TF32" in cut.note and "input_precision" in str(cut)
+
+
+def test_a_right_answer_without_dots_has_nothing_to_be_told(tmp_path):
+    exercise = lab.exercise("vector_add.mask")
+    assert not exercise.check(getattr(cell(tmp_path, exercise.solution()), exercise.problem.function)).note

@@ -29,7 +29,7 @@ _PATH = re.compile(r'(?<=")/[^"\n]*?/(?=[^/"\n]+")')
 def compile(work: Callable[[], Any], target: str = "sm_90", override: dict[str, Any] | None = None) -> Compiled | Compilations:
     """Compile every Triton launch that ``work()`` makes, for ``target``, without running it.
 
-    work: a callable without arguments, ``lambda: softmax(x)``. Its tensors may be on the CPU, on a GPU or on the meta
+    work: a callable without arguments, ``lambda: softmax(x)``, or launches that ``runtime.capture()`` took. Its tensors may be on the CPU, on a GPU or on the meta
     device; no kernel runs, so a result computed from what a kernel would have written means nothing.
     target: "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100" or "sm_120"; it need not be here.
     override: parameters and options that take another value than the launcher gave: ``{"BLOCK_SIZE": 512, "num_warps": 8}``.
@@ -68,7 +68,9 @@ def variants(work: Callable[[], Any], target: str = "sm_90", **choices: Sequence
 
 
 def launches_of(work: Any) -> list[Captured]:
-    """The launches that a callable makes, captured; at least one."""
+    """The launches that a callable makes, captured; at least one. Launches that were captured before are taken as they are."""
+    if isinstance(work, Sequence) and work and all(isinstance(launch, Captured) for launch in work):
+        return list(work)
     if not callable(work):
         kind = "a result, not work to do" if isinstance(work, torch.Tensor) else f"{work!r}, which cannot be called"
         raise TypeError(f"compile takes a callable, compile(lambda: add(x, y)); got {kind}")

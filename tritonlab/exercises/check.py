@@ -135,7 +135,8 @@ def _verdict(
     tests = tuple(o.label for o in outcomes)
     passed = sum(not found[o.number] for o in outcomes)
     if not findings:
-        return CheckResult(problem.name, "right", tests=tests, passed=passed, trace=outcomes[-1].trace)
+        note = gpu_only.cautions(fn, problem, sorted((o for o in outcomes if not o.case.raises), key=lambda o: o.simplicity))
+        return CheckResult(problem.name, "right", tests=tests, passed=passed, note=note, trace=outcomes[-1].trace)
     chosen = _chosen(findings)
     block = outcomes[0].cache["block"]
     reasons = tuple(_reason(fn, problem, f, block) for f in chosen)

@@ -11,12 +11,16 @@ from .finding import Finding
 from .problem import Problem
 from .run import Outcome, run_case
 
-__all__ = ["launches_of", "refusals"]
+__all__ = ["cautions", "launches_of", "refusals"]
 
 AXIS_LIMIT = 65_535
 """Largest extent of grid axes 1 and 2 of a CUDA launch; axis 0 takes 2³¹ − 1."""
 TARGETS = ("sm_80", "sm_90")
 """The GPUs that an answer is compiled for."""
+TF32 = (
+    "On a GPU it would be a little less exact: its tl.dot cuts float32 operands to TF32, 11 bits, and the interpreter does not. "
+    'tl.dot(..., input_precision="ieee") multiplies them as they are.'
+)
 
 
 def refusals(fn: Any, problem: Problem, outcomes: list[Outcome]) -> list[Finding]:
@@ -78,3 +82,23 @@ def _compiled(fn: Any, problem: Problem, outcome: Outcome) -> list[Finding]:
         fields.update(line=first.line, source=first.text.strip())
     numbers = [n for n, launch in enumerate(outcome.trace.launches) if launch.kernel == first.kernel]
     return [Finding("gpu_refuses", outcome, dict(detail=f"{first.message}.{hint}{only}"), fields, numbers[0] if numbers else 0)]
+
+
+def cautions(fn: Any, problem: Problem, outcomes: list[Outcome]) -> str:
+    """What a GPU does otherwise with an answer that is right here, and does not refuse; "" for nothing.
+
+    That is float32 dots on the tensor cores: asked of the compiler, in the simplest case with float32 inputs.
+    """
+    from .. import compiler
+
+    for outcome in outcomes:
+        launches = outcome.trace.launches
+        dots = any("dot(" in function.source for launch in launches for function in launch.functions.values())
+        if dots and any(arg.dtype == "float32" for launch in launches for arg in launch.args):
+            try:
+                made = compiler.compile(launches_of(fn, problem, outcome), TARGETS[-1])
+            except Exception:  # as in refusals: no compiler, no opinion
+                return ""
+            one_or_more = [made] if isinstance(made, compiler.Compiled) else made
+            return TF32 if any(".tf32" in compiled.asm["ptx"] for compiled in one_or_more) else ""
+    return ""
