@@ -152,8 +152,9 @@ def test_the_text_of_a_result_names_place_case_and_how_to_see_it_again(tmp_path)
     result = exercise.check(cell(tmp_path, exercise.stub).multiply)
     assert repr(result) == (
         "✗ vector_add.mask: not right yet (3 of 9 cases came out right)\n"
-        "  Load out of bounds: program 0, lane 63 reads x_ptr[63], but x_ptr ends at offset 62. 1 of its 64\n"
-        "  lanes is out of range. This tl.load has no mask: lanes past the end must be off.\n"
+        "  Load out of bounds: program 0, lane 63 reads x_ptr[63], but x_ptr ends at\n"
+        "  offset 62. 1 of its 64 lanes is out of range. This tl.load has no mask: lanes\n"
+        "  past the end must be off.\n"
         "    line 10: x = tl.load(x_ptr + offs)\n"
         "  Smallest failing case: x: 63, y: 63\n"
         '  See it again: multiply(*lab.exercise("vector_add.mask").inputs(3))'

@@ -12,7 +12,7 @@ show: Callable[["CheckResult"], Any] | None = None
 """Makes what a notebook displays after a result's text (a view, or None). The package root sets it, so that this
 room need not know any view."""
 
-_WIDTH = 100
+_WIDTH = 80
 
 
 class Text(str):
