@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import signal
 import sys
@@ -379,6 +380,8 @@ def test_compiling_in_one_thread_while_another_interprets():
         finally:
             stop.set()
 
+    # once a process, Triton hashes its own files, chunk by chunk: that is not compiling, and a busy loop makes it take half a minute
+    (getattr(triton.runtime.cache, "triton_key", None) or triton.compiler.compiler.triton_key)()
     thread = threading.Thread(target=compile_it)
     x, out = torch.ones(64), torch.zeros(64)
     thread.start()
@@ -463,3 +466,37 @@ def test_a_busy_machine_ends_no_launch_that_has_not_worked_for_its_time():
     with Clock(0.01) as clock:
         time.sleep(0.06)  # waiting is given four times as long, and no more
         assert clock.up()
+
+
+class Nudge(BaseException):
+    pass
+
+
+def test_an_interrupt_at_any_moment_leaves_no_lock_taken():
+    from tritonlab.runtime import budget
+
+    with budget.Clock(10.0):
+        pass
+    ready, stop, came = threading.Event(), [], []
+
+    def launches():
+        ready.set()
+        while not stop:
+            try:
+                while not stop:
+                    with budget.Clock(10.0):
+                        pass
+            except Nudge:
+                came.append(1)
+
+    thread = threading.Thread(target=launches, daemon=True)
+    thread.start()
+    ready.wait()
+    for _ in range(300):
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Nudge))
+        time.sleep(0)
+    stop.append(True)
+    thread.join(20)
+    assert not thread.is_alive() and len(came) > 100
+    assert budget._watch.lock.acquire(timeout=5)
+    budget._watch.lock.release()

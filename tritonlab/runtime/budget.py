@@ -85,7 +85,10 @@ class _Watch:
     """
 
     def __init__(self) -> None:
-        self.condition = threading.Condition()
+        # Launches take the lock itself, which C code takes and gives back at one stroke. Condition's own ``with`` is Python:
+        # an interrupt that came within it would leave the lock taken, and every later launch would wait for ever.
+        self.lock = threading.Lock()
+        self.condition = threading.Condition(self.lock)
         self.thread: threading.Thread | None = None
         self.target = 0
         self.clock: Clock | None = None
@@ -93,11 +96,11 @@ class _Watch:
         self.raised = 0
 
     def start(self, clock: Clock) -> None:
-        with self.condition:
+        with self.lock:
             self.target, self.clock, self.deadline, self.raised = threading.get_ident(), clock, clock.deadline, 0
             if self.deadline == float("inf"):
                 return
-            if self.thread is None or not self.thread.is_alive():
+            if self.thread is None:
                 self.thread = threading.Thread(target=self._watch, name="tritonlab time limit", daemon=True)
                 self.thread.start()
             elif self.deadline < self.wakes:
@@ -112,7 +115,7 @@ class _Watch:
         interrupt: BaseException | None = None
         for _ in range(4):
             try:
-                with self.condition:
+                with self.lock:
                     self.target, self.clock = 0, None
                 for _ in range(2 if self.raised else 0):
                     pass  # it comes here, if it is still to come
