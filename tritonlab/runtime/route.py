@@ -23,7 +23,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from ..errors import LaunchError, LaunchTypeError, UnsupportedError
 from . import budget, checks, language, tuning
 from .launch import InterpretedLaunch
-from .state import compiling, forget_stale, interpreting, lock, state
+from .state import COMPILES, compiling, forget_stale, interpreting, lock, state
 
 _observers: list[tuple[Any, int]] = []
 _capturing = threading.local()
@@ -108,6 +108,7 @@ def _undisturbed(plain: Any) -> Any:
                 return plain(self, *args, **kwargs)
         finally:
             compiling.pop()
+            state.compiled = time.monotonic()
 
     return step
 
@@ -154,8 +155,8 @@ def _route(self: Any, args: tuple[Any, ...], grid: Any, warmup: bool, kwargs: di
         if on_gpu and (warmup or not observers):
             return _plain["run"](self, *args, grid=grid, warmup=warmup, **kwargs)
         _interpret(self, args, grid, kwargs, observers)
-    if compiling:
-        time.sleep(0.001)
+    if compiling or time.monotonic() - state.compiled < COMPILES:
+        time.sleep(0.001)  # a loop of launches would take the interpreter's lock back before a compiling thread has it
     return None
 
 

@@ -18,9 +18,14 @@ compiling: list[int] = []
 """An entry for each thread that compiles or waits to: a thread that launches in a loop lets them have their turn."""
 
 
+COMPILES = 3.0
+"""Seconds after a kernel's translation in which what follows it, down to the machine code, may still be under way."""
+
+
 class _State:
     launch: InterpretedLaunch | None = None
     thread: int = 0
+    compiled: float = -COMPILES  # when a kernel was last translated
 
 
 state = _State()
