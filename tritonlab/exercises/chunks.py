@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from typing import Any
 
 from .addresses import point_at, stride_name, who
 from .finding import Finding
-from .tiles import Block, cdiv, groups
+from .tiles import Block, cdiv, groups, program_ids
 
 __all__ = ["judge_chunk_step"]
 
@@ -22,10 +24,60 @@ def judge_chunk_step(blocks: list[Block]) -> Finding | None:
         sequences: dict[Any, list[Block]] = {}
         for b in group:
             sequences.setdefault(b.access.program, []).append(b)
-        found = _jumps(list(sequences.values()), inner[0]) or _too_short(list(sequences.values()), inner[0])
+        every = list(sequences.values())
+        short = _part_left_out if _splits(block) else _too_short
+        found = _jumps(every, inner[0]) or short(every, inner[0])
         if found is not None:
             return found
     return None
+
+
+def _splits(block: Block) -> dict[str, int]:
+    """The arguments that say among how many programs an axis is shared out, where that is more than one."""
+    return {k: v for k, v in {**block.launch.meta, **block.launch.scalars}.items() if "SPLIT" in k.upper() and isinstance(v, int) and v > 1}
+
+
+def _part_left_out(sequences: list[list[Block]], axis: int) -> Finding | None:
+    """An axis shared out among programs, whose parts leave out its end or begin within a chunk that another one loads."""
+    block = sequences[0][0]
+    if block.launch.error or block.launch.left_out:
+        return None
+    (split, parts), *_ = _splits(block).items()
+    n, extent, name = block.lanes[axis], block.extents[axis], block.names[axis]
+    part, end = extent // parts, 1 + max(_last(b, axis) for seq in sequences for b in seq)
+    whole = f"every {split}-th chunk: range(pid_k * BLOCK_{name}, {name}, {split} * BLOCK_{name})"
+    if end < extent:
+        cause = f"Parts of {name} // {split} = {part} leave out the rest: {parts}·{part} = {end}. " if part * parts == end else ""
+        text = (
+            f"No program reads the last {extent - end} of {name} = {extent}. {cause}Either a part is tl.cdiv({name}, {split}), "
+            f"and its loads are masked where it ends, or each program takes {whole}."
+        )
+        return dataclasses.replace(point_at("chunk_step", sequences[-1][-1], text), words=dict(detail=text, cause=cause))
+    for before, seq in itertools.permutations(sequences, 2):
+        begin, reached = _at(seq[0].origin, seq[0], axis), _last(before[-1], axis)
+        same = before[0].access.program[:2] == seq[0].access.program[:2]
+        if same and begin % n and _at(before[0].origin, before[0], axis) < begin <= reached:
+            text = (
+                f"{who(before[-1]).capitalize()}, reads {name} up to {reached}, but program {program_ids(seq[0])} begins at {begin}: what lies between is added twice. "
+                f"A part that is no multiple of {n} must mask its last chunk where the part ends; or each program takes {whole}."
+            )
+            return point_at("chunk_step", seq[0], text)
+    return None
+
+
+def _at(offset: Any, block: Block, axis: int) -> Any:
+    """The index along an axis of an offset (or an array of them) into a block's tensor."""
+    for a in sorted(block.axes, key=lambda a: -block.arg.strides[a]):
+        if a == axis:
+            return offset // block.arg.strides[a]
+        offset = offset % block.arg.strides[a]
+    return offset
+
+
+def _last(block: Block, axis: int) -> int:
+    """The last index along an axis that a block reads; -1 where it reads nothing."""
+    touched = block.access.touched.reshape(-1)
+    return int(_at(touched, block, axis).max()) if touched.size else -1
 
 
 def _jumps(sequences: list[list[Block]], axis: int) -> Finding | None:
@@ -38,7 +90,7 @@ def _jumps(sequences: list[list[Block]], axis: int) -> Finding | None:
     moves = [[b.origin - a.origin for a, b in zip(seq, seq[1:])] for seq in long]
     if all(m == right for ms in moves for m in ms):
         return None
-    splits = [v for k, v in {**block.launch.meta, **block.launch.scalars}.items() if "SPLIT" in k.upper() and isinstance(v, int)]
+    splits = _splits(block).values()
     every = {m for ms in moves for m in ms}
     at, name, arg = long[0][1], block.names[axis], block.arg.name
     head = f"In {who(at)}, a step of {n} along {name} is {n}·{s} = {right} elements of {arg}"

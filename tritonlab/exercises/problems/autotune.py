@@ -474,6 +474,8 @@ def tuned_matmul(a, b):
         Case((spec(70, 33, dtype="float16"), spec(33, 40, dtype="float16"))),
         Case((spec(20, 16, dtype="float16"), spec(16, 20, dtype="float16")), note="smaller than every tile"),
         Case((spec(130, 40, dtype="float16"), spec(40, 129, dtype="float16"))),
+        Case((spec(64, 16, dtype="float16"), spec(16, 129, dtype="float16")), note="BLOCK_M 128 is 2 · M"),
+        Case((spec(129, 16, dtype="float16"), spec(16, 64, dtype="float16")), note="BLOCK_N 128 is 2 · N"),
     ),
     hints=(
         "A stage holds one tile of A, BLOCK_M × BLOCK_K, and one of B, BLOCK_K × BLOCK_N, of 2 bytes each element. config.kwargs holds the tile, config.num_stages the stages.",
@@ -568,7 +570,7 @@ def _by_the_table(outcome: Outcome) -> tuple[str, str] | None:
         if isinstance(found, str):
             return "rule", f"The small products are right, but for {size} {found}."
         if found not in RECORDED:
-            return "rule", f"The small products are right, but {found}, chosen for {size}, is not in the table: nobody measured it."
+            return "rule", f"The small products are right, but {found}, chosen for {size}, is not one of the five lines of this exercise's table."
         if RECORDED[found][column] < RECORDED[best][column]:
             return "rule", f"The small products are right, but {found}, chosen for {size}, reached {RECORDED[found][column]} TFLOP/s there, and {best} reached {RECORDED[best][column]}."
     large, small = (max(RECORDED, key=lambda config: RECORDED[config][column]) for column in (1, 3))

@@ -217,6 +217,13 @@ def _linear(*args: Any, bias: bool = True) -> torch.Tensor:
     return _product(a, b) + (bias_row.double() if bias else 0.0)
 
 
+def _bias_by_rows(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """Each tile's 16 bias values down its rows; those past N are 0."""
+    rows, columns = torch.arange(a.shape[0])[:, None] % 16, torch.arange(b.shape[1])[None, :] // 16 * 16
+    padded = torch.cat((bias.double(), torch.zeros(16, dtype=torch.float64)))
+    return torch.relu(_product(a, b) + padded[rows + columns])
+
+
 def _with_bias(M: int, N: int, K: int, *, bias: str = "contiguous", dtype: str = "float32", **how: Any) -> Case:
     return _pair(M, N, K, dtype=dtype, more=(spec(N, layout=bias, dtype=dtype),), **how)
 
@@ -293,6 +300,7 @@ def linear_relu(a, b, bias):
         KnownWrong("ReLU is taken before the bias is added.", lambda a, b, bias: torch.relu(_product(a, b)) + bias.double()),
         KnownWrong("The bias is missing.", lambda a, b, bias: torch.relu(_product(a, b))),
         KnownWrong("ReLU is missing.", _linear),
+        KnownWrong("The bias is added along the rows, bias[:, None], but it belongs to the columns: bias[None, :].", _bias_by_rows),
     ),
 )
 
@@ -630,7 +638,7 @@ def split_k_matmul(a, b, SPLIT_K):
         "Two things change. Each program walks only some chunks of K: which first one, and how far to the next, so that SPLIT_K programs share them without a gap? And a tile of the result now has several writers.",
         "Program pid_k begins at chunk pid_k and goes on in steps of SPLIT_K chunks: for k in range(pid_k * BLOCK_K, K, SPLIT_K * BLOCK_K). With offs_k = k + tl.arange(0, BLOCK_K) the pointers are made anew in each "
         "step from absolute indices, and the mask along K is offs_k < K.",
-        "tl.atomic_add(c_ptrs, acc, mask=mask_m & mask_n) adds in memory, whoever comes first; so the memory must hold 0 before the launch: torch.zeros((M, N), dtype=torch.float32, device=a.device).",
+        "tl.atomic_add(c_ptrs, acc, mask=mask_m & mask_n) takes pointers, values and a mask as tl.store does, but adds to what memory holds, one addition at a time, whoever comes first; so the memory must hold 0 before the launch: torch.zeros((M, N), dtype=torch.float32, device=a.device).",
     ),
     tolerance={"float32": Tolerance(1e-5, 5e-5, "a float32 sum of a hundred products rounds by about 1e-5 at most, whatever the order of the partial sums.")},
     dtype="float32",

@@ -1,6 +1,6 @@
 """A config that stands in many kernels, and not in the table."""
 # rejected with: rule
-# which says: is not in the table
+# which says: is not one of the five lines
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,6 @@
 """K is cut into equal parts, and what is left over is nobody's."""
 # rejected with: chunk_step
-# which says: need a step of their own
+# which says: No program reads the last
 import torch
 import triton
 import triton.language as tl
