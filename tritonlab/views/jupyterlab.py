@@ -123,6 +123,11 @@ class Opened:
         """Run one cell, with a new source if one is given; all text that it shows."""
         self.tab.evaluate(RUN_CELL, [index, source])
         outputs = self.cells()[index]["outputs"]
+        for _ in range(10):  # what a cell prints can arrive after the news that it has ended
+            if outputs:
+                break
+            self.tab.wait_for_timeout(100)
+            outputs = self.cells()[index]["outputs"]
         texts = [o.get("text") or o.get("data", {}).get("text/plain") or "\n".join(o.get("traceback", [])) for o in outputs]
         return "\n".join("".join(t) if isinstance(t, list) else t for t in texts)
 
