@@ -500,3 +500,19 @@ def test_an_interrupt_at_any_moment_leaves_no_lock_taken():
     assert not thread.is_alive() and len(came) > 100
     assert budget._watch.lock.acquire(timeout=5)
     budget._watch.lock.release()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_watch_that_ended_is_replaced_by_the_next_launch():
+    from tritonlab.runtime import budget
+
+    with budget.Clock(10.0):
+        pass
+    watching = budget._watch.thread
+    broken = budget.Clock(0.01)
+    broken.over = lambda: 1 / 0
+    with broken:
+        watching.join(10)
+    assert not watching.is_alive()
+    with budget.Clock(10.0):
+        assert budget._watch.thread is not watching and budget._watch.thread.is_alive()

@@ -101,7 +101,7 @@ class _Watch:
             if self.deadline == float("inf"):
                 return
             if self.thread is None:
-                self.thread = threading.Thread(target=self._watch, name="tritonlab time limit", daemon=True)
+                self.thread = threading.Thread(target=self._run, name="tritonlab time limit", daemon=True)
                 self.thread.start()
             elif self.deadline < self.wakes:
                 self.condition.notify()
@@ -126,6 +126,12 @@ class _Watch:
                 interrupt = e
         if interrupt is not None:
             raise interrupt
+
+    def _run(self) -> None:
+        try:
+            self._watch()
+        finally:
+            self.thread = None  # should it ever end, the next launch starts another
 
     def _watch(self) -> None:
         with self.condition:
