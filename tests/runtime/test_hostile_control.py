@@ -220,6 +220,7 @@ def test_an_interrupt_names_the_line_and_restores_everything(arena, after):
 
 def test_interrupts_at_any_moment_leave_the_language_as_it_was(arena):
     x, out = torch.ones(64), torch.zeros(64)
+    good_kernel[(4,)](x, out, 64, BLOCK=16)  # a first launch imports more of Triton, whose imports stand no interrupt
     interrupted = 0
 
     def interrupt(*_):
