@@ -478,12 +478,12 @@ def test_an_interrupt_at_any_moment_leaves_no_lock_taken():
 
     with budget.Clock(10.0):
         pass
-    ready, stop, came = threading.Event(), [], []
+    inside, stop, came = threading.Event(), [], []
 
     def launches():
-        ready.set()
         while not stop:
             try:
+                inside.set()  # until it is nudged, and it is not nudged again before it is inside again
                 while not stop:
                     with budget.Clock(10.0):
                         pass
@@ -492,13 +492,16 @@ def test_an_interrupt_at_any_moment_leaves_no_lock_taken():
 
     thread = threading.Thread(target=launches, daemon=True)
     thread.start()
-    ready.wait()
-    for _ in range(300):
+    for number in range(1, 301):
+        assert inside.wait(10)
+        inside.clear()
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Nudge))
-        time.sleep(0)
+        end = time.monotonic() + 10
+        while len(came) < number and time.monotonic() < end:
+            time.sleep(0)
     stop.append(True)
     thread.join(20)
-    assert not thread.is_alive() and len(came) > 100
+    assert not thread.is_alive() and len(came) == 300
     assert budget._watch.lock.acquire(timeout=5)
     budget._watch.lock.release()
 
