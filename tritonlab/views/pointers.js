@@ -161,8 +161,9 @@ export default tl.view({
       const from = matrix.centre(chosen), to = strip.at(chosen);
       if (from && to) {
         const [ax, ay, bx, by] = [from.x, from.y + y1, to.x, to.y + y2];
+        // from below the matrix, in the lane's column: through it, the line would cross the numbers
         const foot = Math.max(ay, y1 + matrix.height - 6), mid = (foot + by) / 2;
-        body.append(tl.svg("path", { d: `M${ax} ${ay}V${foot}C${ax} ${mid} ${bx} ${mid} ${bx} ${by - 1}V${by + 18}`, fill: "none", stroke: "var(--tl-ink)", "stroke-width": 1.4, "stroke-dasharray": "5 3", class: "tl-link", "pointer-events": "none" }));
+        body.append(tl.svg("path", { d: `M${ax} ${foot}C${ax} ${mid} ${bx} ${mid} ${bx} ${by - 1}V${by + 18}`, fill: "none", stroke: "var(--tl-ink)", "stroke-width": 1.4, "stroke-dasharray": "5 3", class: "tl-link", "pointer-events": "none" }));
       }
       matrix.over.setAttribute("transform", `translate(0 ${y1})`);
       body.append(matrix.over);
