@@ -24,7 +24,8 @@ from triton.runtime import jit as tjit
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from ..errors import LaunchError, LaunchTypeError
-from ..runtime.route import Captured, _check_options
+from ..runtime.checks import check_options
+from ..runtime.route import Captured
 from .limits import TARGETS
 from .record import FunctionSource
 
@@ -90,7 +91,7 @@ def overridden(launch: Captured, override: dict[str, Any] | None) -> Captured:
             )
         else:
             arguments[key] = value
-    _check_options(launch.jit, {k: v for k, v in options.items() if k not in launch.options or launch.options[k] is not v})
+    check_options(launch.jit, {k: v for k, v in options.items() if k not in launch.options or launch.options[k] is not v})
     return replace(launch, arguments=arguments, options=options)
 
 

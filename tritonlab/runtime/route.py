@@ -29,7 +29,6 @@ _observers: list[tuple[Any, int]] = []
 _capturing = threading.local()
 _plain: dict[str, Any] = {}
 _HOLDERS = (tuple, TensorDescriptor, tjit.TensorWrapper)
-_check_options = checks.check_options
 
 
 @contextmanager
